@@ -1,0 +1,7 @@
+#![no_std]
+#![forbid(unsafe_code)]
+//! oncegate's rules.
+extern crate alloc;
+pub mod request;
+pub mod store;
+pub mod time;
