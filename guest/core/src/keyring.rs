@@ -23,16 +23,12 @@ pub struct Keyring {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secret")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("Secret").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keyring")
-            .field("secrets", &self.secrets)
-            .finish_non_exhaustive()
+        f.debug_struct("Keyring").field("secrets", &self.secrets).finish_non_exhaustive()
     }
 }

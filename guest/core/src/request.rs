@@ -20,10 +20,7 @@ pub struct Head {
 impl Head {
     /// The path: all before the first `?`.
     pub fn path(&self) -> &[u8] {
-        self.target
-            .split(|&byte| byte == b'?')
-            .next()
-            .unwrap_or_default()
+        self.target.split(|&byte| byte == b'?').next().unwrap_or_default()
     }
 
     /// The query: all after the first `?`.
@@ -39,10 +36,7 @@ impl Head {
 
 /// The values of the field lines with this name, in order.
 pub fn values<'a>(fields: &'a [Field], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-    fields
-        .iter()
-        .filter(move |(held, _)| held.eq_ignore_ascii_case(name))
-        .map(|(_, value)| value.as_slice())
+    fields.iter().filter(move |(held, _)| held.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_slice())
 }
 
 /// The body of a covered request.

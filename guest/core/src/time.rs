@@ -43,10 +43,7 @@ pub struct Instant {
 impl Instant {
     /// For a host that trusts its clock.
     pub const fn exactly(now: Timestamp) -> Self {
-        Instant {
-            earliest: now,
-            latest: now,
-        }
+        Instant { earliest: now, latest: now }
     }
 
     /// Whether the limit is over for certain. At the limit itself it is.
