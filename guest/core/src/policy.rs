@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::decision::Knowledge;
+use crate::identity::KeyFormat;
 use crate::plan::Plan;
 use crate::request::Head;
 use document::{InFlight, Retention, Scope, Unmatched, Unsettled};
@@ -113,6 +114,8 @@ pub struct KeySource {
     pub required: bool,
     /// Whether the header may hold it without quotes.
     pub bare: bool,
+    /// What it must look like.
+    pub format: KeyFormat,
 }
 
 /// A status, or a class of them.
