@@ -17,7 +17,7 @@ use core::time::Duration;
 use crate::decision::Knowledge;
 use crate::plan::Plan;
 use crate::request::Head;
-use document::{InFlight, Retention, Scope, Unmatched, Unsettled};
+use document::{InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
 use target::Template;
 
 /// Why a policy or keyring was turned down.
@@ -44,6 +44,7 @@ impl core::error::Error for ConfigurationError {}
 #[derive(Debug)]
 pub struct Policy {
     unmatched: Unmatched,
+    described_by: Option<String>,
     rules: Vec<Arc<Rule>>,
     /// The document in canonical form, hashed.
     digest: [u8; 32],
@@ -90,11 +91,15 @@ pub struct Rule {
     pub deduplicates: bool,
     /// The origin refuses old fences.
     pub fences: bool,
+    /// How a known key is answered.
+    pub replay: ReplayMode,
+    /// What is kept of an answer.
+    pub store: Store,
     /// Lower-case names of headers to replay.
     pub replayed: Vec<String>,
     /// Bytes of request body.
     pub max_request: u64,
-    /// Bytes of stored response body.
+    /// Bytes of response body that are held; 0 where the answer counts from its headers on.
     pub max_response: u64,
     /// What an unrecorded outcome shows.
     pub unsettled: Unsettled,
@@ -195,6 +200,11 @@ impl Policy {
             }
         }
         names
+    }
+
+    /// Where the key policy is published.
+    pub fn described_by(&self) -> Option<&str> {
+        self.described_by.as_deref()
     }
 
     /// Hash of the document's canonical form.

@@ -155,9 +155,7 @@ impl Subject {
             State::InProgress if record.attempt == *attempt && lease == Lease::Running => Seen::OwnClaim,
             State::Claimed => Seen::Claimed,
             State::InProgress => Seen::InProgress,
-            State::Succeeded if record.receipt.as_ref().is_some_and(|receipt| receipt.body.is_some()) => {
-                Seen::Succeeded
-            }
+            State::Succeeded if record.has_body() => Seen::Succeeded,
             State::Succeeded => Seen::Tombstone,
             State::FailedPermanently => Seen::FailedPermanently,
             State::FailedRetryably => Seen::FailedRetryably,

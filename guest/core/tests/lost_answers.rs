@@ -10,8 +10,11 @@ const FATES: [Fate; 6] = [Fate::Answered, Fate::Landed, Fate::Lost, Fate::Late, 
 
 /// Every sequence of four fates.
 fn sequences() -> impl Iterator<Item = [Fate; 4]> {
-    (0..FATES.len().pow(4))
-        .map(|number| std::array::from_fn(|at| FATES[number / FATES.len().pow(at as u32) % FATES.len()]))
+    FATES.into_iter().flat_map(|a| {
+        FATES
+            .into_iter()
+            .flat_map(move |b| FATES.into_iter().flat_map(move |c| FATES.into_iter().map(move |d| [a, b, c, d])))
+    })
 }
 
 #[test]

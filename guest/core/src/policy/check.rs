@@ -8,10 +8,13 @@ use core::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::document::{Document, FingerprintDocument, KeyDocument, KnowledgeName, RuleDocument, Scope, Source, Unique};
+use super::document::{
+    CommittedAt, Document, FingerprintDocument, KeyDocument, KnowledgeName, ReplayMode, RuleDocument, Scope, Source,
+    Store, Unique,
+};
 use super::target::Template;
 use super::{ConfigurationError, KeySource, Policy, Rule, StatusPattern};
-use crate::answer;
+use crate::answer::{self, is_token};
 use crate::canonical::json;
 use crate::decision::Knowledge;
 use crate::plan::Plan;
@@ -45,7 +48,14 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
         }
         rules.push(Arc::new(checked));
     }
-    Ok(Policy { unmatched: document.unmatched, rules, digest: Sha256::digest(&canonical).into() })
+    let described_by = document.described_by;
+    if described_by
+        .as_ref()
+        .is_some_and(|link| link.is_empty() || !link.bytes().all(|b| b.is_ascii_graphic() && b != b'>'))
+    {
+        return Err(fault("described_by", "write a URI reference such as `/idempotency`".into()));
+    }
+    Ok(Policy { unmatched: document.unmatched, described_by, rules, digest: Sha256::digest(&canonical).into() })
 }
 
 fn rule(written: RuleDocument) -> Result<Rule, Fault> {
@@ -85,6 +95,17 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
     if written.max_attempts == Some(0) {
         return Err(fault("max_attempts", "write at least 1, or leave it out".into()));
     }
+    if written.replay.store == Store::None && written.replay.mode != ReplayMode::Refuse {
+        return Err(fault(
+            "replay.store",
+            "with `none` there is nothing to replay: write `\"mode\": \"refuse\"`".into(),
+        ));
+    }
+    let held = size("limits.response", written.limits.response.map(|size| size.0))?;
+    let max_response = match written.committed_at {
+        CommittedAt::End => held,
+        CommittedAt::Headers => 0,
+    };
     Ok(Rule {
         operation: written.operation,
         methods: written.matches.methods,
@@ -105,9 +126,11 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
         max_attempts: written.max_attempts,
         deduplicates: written.origin.deduplicates,
         fences: written.origin.fences,
+        replay: written.replay.mode,
+        store: written.replay.store,
         replayed: replayed(written.replay.headers)?,
         max_request: size("limits.request", written.limits.request.map(|size| size.0))?,
-        max_response: size("limits.response", written.limits.response.map(|size| size.0))?,
+        max_response,
         unsettled: written.unsettled,
     })
 }
@@ -233,11 +256,6 @@ fn pointer(path: &str, text: &str) -> Result<(), Fault> {
     } else {
         Err(fault(path, format!("`{text}` is no JSON Pointer (RFC 6901): write it as `/member/member`")))
     }
-}
-
-/// RFC 9110, section 5.6.2.
-fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 fn fault(path: &str, message: String) -> Fault {

@@ -23,6 +23,8 @@ pub struct Document {
     /// What becomes of a mutation that no rule matches.
     #[serde(default)]
     pub unmatched: Unmatched,
+    /// A reference to the published key policy, given in `Link: <...>; rel="describedby"` of each problem.
+    pub described_by: Option<String>,
     /// Tried in order; the first that matches covers the request.
     pub rules: Vec<RuleDocument>,
 }
@@ -79,6 +81,9 @@ pub struct RuleDocument {
     pub outcomes: Unique<KnowledgeName>,
     /// How often an action may be tried in all. Default: no limit.
     pub max_attempts: Option<u32>,
+    /// When an effect counts as committed.
+    #[serde(default)]
+    pub committed_at: CommittedAt,
     /// What the origin can do by itself.
     #[serde(default)]
     pub origin: Origin,
@@ -294,13 +299,56 @@ pub struct Origin {
     pub fences: bool,
 }
 
-/// What is replayed.
+/// What is kept of an answer, and how a known key is answered.
 #[derive(Deserialize, Debug, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
+    /// How a known key is answered.
+    #[serde(default)]
+    pub mode: ReplayMode,
+    /// What is kept of the answer.
+    #[serde(default)]
+    pub store: Store,
     /// Headers to replay beside the default ones.
     #[serde(default)]
     pub headers: Vec<String>,
+}
+
+/// How a known key is answered. That nothing is done twice is promised by each of them.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayMode {
+    /// With the stored answer, byte for byte.
+    #[default]
+    Bytes,
+    /// With its status, `Location` and the operation's id, in place of bytes that may be stale.
+    Operation,
+    /// With 409: the answer is never given twice.
+    Refuse,
+}
+
+/// What is kept of an answer.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Store {
+    /// Status, listed headers, body.
+    #[default]
+    Full,
+    /// Status and listed headers.
+    Status,
+    /// Only what became of it. Needs the mode `refuse`.
+    None,
+}
+
+/// When an effect counts as committed.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum CommittedAt {
+    /// With the end of the answer, which is held until it is recorded.
+    #[default]
+    End,
+    /// With its headers: the body is streamed, and not kept.
+    Headers,
 }
 
 /// The most bytes.

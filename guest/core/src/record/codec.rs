@@ -3,7 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Receipt, Record, Unreadable};
+use super::{Chunks, Receipt, Record, Unreadable};
+use crate::answer::is_field;
 use crate::decision::State;
 use crate::request::Field;
 use crate::time::Timestamp;
@@ -16,6 +17,7 @@ const SUSPECTED: u16 = 1;
 const MUST_UNDERSTAND: u16 = 0xff00;
 const RECEIPT: u16 = 1;
 const OPERATION: u16 = 2;
+const CHUNKS: u16 = 4;
 const MAX_HEADERS: usize = 1024;
 const STATUSES: core::ops::RangeInclusive<u16> = 200..=599;
 
@@ -90,6 +92,7 @@ pub(super) fn read_prefix(bytes: &[u8]) -> Result<Record, Unreadable> {
         fingerprint: reader.array()?,
         receipt: None,
         operation: String::new(),
+        chunks: None,
         others: Vec::new(),
     })
 }
@@ -107,6 +110,9 @@ pub(super) fn extensions(record: &Record) -> Option<Vec<u8>> {
         append(RECEIPT, &write_receipt(receipt)?)?;
     }
     append(OPERATION, record.operation.as_bytes())?;
+    if let Some(Chunks { count, length }) = record.chunks {
+        append(CHUNKS, &[&count.to_be_bytes()[..], &length.to_be_bytes()].concat())?;
+    }
     for (tag, value) in &record.others {
         append(*tag, value)?;
     }
@@ -122,6 +128,7 @@ pub(super) fn read_extensions(bytes: &[u8], record: &mut Record) -> Result<(), U
         match tag {
             RECEIPT => record.receipt = Some(read_receipt(value)?),
             OPERATION => record.operation = String::from_utf8(value.to_vec()).map_err(|_| Unreadable::Damaged)?,
+            CHUNKS => record.chunks = Some(read_chunks(value)?),
             _ => record.others.push((tag, value.to_vec())),
         }
     }
@@ -164,6 +171,12 @@ fn read_receipt(bytes: &[u8]) -> Result<Receipt, Unreadable> {
     }
 }
 
+fn read_chunks(bytes: &[u8]) -> Result<Chunks, Unreadable> {
+    let mut reader = Reader(bytes);
+    let (count, length) = (u16::from_be_bytes(reader.array()?), reader.u32()?);
+    if reader.0.is_empty() { Ok(Chunks { count, length }) } else { Err(Unreadable::Damaged) }
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -196,6 +209,7 @@ impl<'a> Reader<'a> {
         let length = u32::from(u16::from_be_bytes(self.array()?));
         let name = String::from_utf8(self.bytes(length)?.to_vec()).map_err(|_| Unreadable::Damaged)?;
         let length = self.u32()?;
-        Ok((name, self.bytes(length)?.to_vec()))
+        let field = (name, self.bytes(length)?.to_vec());
+        if is_field(&field) { Ok(field) } else { Err(Unreadable::Damaged) }
     }
 }

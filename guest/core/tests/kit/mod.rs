@@ -218,3 +218,11 @@ pub fn status(decision: &Decision) -> u16 {
         Decision::Proceed(_) | Decision::Bypass => 0,
     }
 }
+
+/// A bench over a store whose values hold at most so many bytes.
+pub fn small_values(rules: &str, max_value: u32) -> Bench {
+    let policy = format!(r#"{{"version":1,"rules":[{rules}]}}"#);
+    let limits = Limits { max_value, max_entries: 64, max_transaction: 1 << 25, read_first: false };
+    let engine = Arc::new(Engine::new(policy.as_bytes(), &keyring(&[1]), limits).unwrap());
+    Bench { engine, ..Bench::new(rules) }
+}
