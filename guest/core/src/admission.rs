@@ -13,10 +13,11 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::answer::{self, Problem, field};
-use crate::decision::{Admission, Attempt, Circumstances, Conditions, Decision, Id, Proceed, State, Wait};
+use crate::decision::{Admission, Attempt, Circumstances, Conditions, Decision, Id, Inquiry, Proceed, State, Wait};
 use crate::engine::Engine;
 use crate::identity;
 use crate::policy::document::ReplayMode;
+use crate::policy::{Legacy, TargetPart};
 use crate::record::{self, Record, Seal};
 use crate::request::{Field, Request};
 use crate::step::{Firm, Next, Operation};
@@ -82,7 +83,7 @@ impl Admitting {
         conditions: Conditions,
         circumstances: Circumstances,
     ) -> Next<Self> {
-        let subject = match Subject::prepare(&engine, request) {
+        let subject = match Subject::prepare(&engine, request, circumstances.now) {
             Preparation::Subject(subject) => subject,
             Preparation::Bypass(row) => {
                 let (operation, decision) = ("".to_string(), Decision::Bypass);
@@ -199,6 +200,7 @@ impl Admitting {
             operation: self.subject.rule.operation.clone(),
             state: State::InProgress,
             double_effect_suspected: suspected,
+            unbound: false,
             fence: claim.fence.saturating_add(1),
             tries: claim.tries.saturating_add(1),
             secret: secret.id,
@@ -276,7 +278,26 @@ impl Admitting {
             max_response: self.engine.largest_body(rule),
             attempt,
         };
-        self.admission(row, Decision::Proceed(Box::new(proceed)))
+        let decision = match &self.subject.rule.legacy {
+            None => Decision::Proceed(Box::new(proceed)),
+            Some(legacy) => {
+                Decision::Ask(Box::new(Inquiry { proceed, target: self.lookup(legacy), max_body: legacy.max_body }))
+            }
+        };
+        self.admission(row, decision)
+    }
+
+    /// The target of a lookup. A path parameter goes in as it came, which is spelled plainly.
+    fn lookup(&self, legacy: &Legacy) -> Vec<u8> {
+        let mut target = Vec::new();
+        for part in &legacy.target {
+            match part {
+                TargetPart::Literal(text) => target.extend_from_slice(text.as_bytes()),
+                TargetPart::Parameter(name) => target.extend_from_slice(self.subject.parameter(name)),
+                TargetPart::Key => identity::percent_encode(&self.subject.client_key, &mut target),
+            }
+        }
+        target
     }
 
     /// What the origin is told, so that it may deduplicate or fence by itself. The client key goes along as it came; one that

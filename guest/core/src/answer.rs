@@ -7,6 +7,7 @@
 //! | `key-missing`, `key-malformed` | 400 | send one well-formed key |
 //! | `request-ambiguous` | 400 | spell the request plainly |
 //! | `body-unreadable` | 400 | send a body that can be compared |
+//! | `signature-invalid` | 401 | sign the event |
 //! | `scope-missing` | 403 | authenticate; else the gateway is set up wrongly |
 //! | `not-covered` | 403 | use a covered operation |
 //! | `in-progress` | 409 | retry with the same key after `Retry-After` |
@@ -78,6 +79,7 @@ pub(crate) enum Problem {
     KeyMalformed,
     RequestAmbiguous,
     BodyUnreadable,
+    SignatureInvalid,
     ScopeMissing,
     NotCovered,
     InProgress,
@@ -103,6 +105,7 @@ impl Problem {
             Problem::KeyMalformed => ("key-malformed", 400, "The idempotency key is malformed"),
             Problem::RequestAmbiguous => ("request-ambiguous", 400, "The request can be read in two ways"),
             Problem::BodyUnreadable => ("body-unreadable", 400, "The body cannot be compared"),
+            Problem::SignatureInvalid => ("signature-invalid", 401, "The event's signature cannot be verified"),
             Problem::ScopeMissing => ("scope-missing", 403, "The caller's scope is not known"),
             Problem::NotCovered => ("not-covered", 403, "No rule covers this request"),
             Problem::InProgress => ("in-progress", 409, "The first request is still in progress"),

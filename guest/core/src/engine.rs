@@ -1,5 +1,6 @@
 //! The engine: a checked policy, the derived keys and the store's limits, and the way into every operation.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,8 +10,9 @@ use crate::admission::Admitting;
 use crate::answer::{self, Problem};
 use crate::canonical::Parts;
 use crate::canonical::json::Wanted;
-use crate::decision::{Attempt, AttemptError, Circumstances, Conditions, Coverage, Id, Testimony, Verdict};
+use crate::decision::{Attempt, AttemptError, Circumstances, Conditions, Coverage, Id, Inquiry, Testimony, Verdict};
 use crate::explanation::Explaining;
+use crate::fact::Answering;
 use crate::identity;
 use crate::keyring::{Keyring, Keys};
 use crate::lifecycle::{Dispatching, Forgetting, Renewing};
@@ -46,6 +48,13 @@ impl Engine {
     pub fn new(policy: &[u8], keyring: &Keyring, limits: Limits) -> Result<Self, ConfigurationError> {
         let policy = Policy::parse(policy)?;
         let keys = Keys::derive(keyring)?;
+        for (at, rule) in policy.rules().iter().enumerate() {
+            let mut names = rule.webhook.iter().flat_map(|webhook| &webhook.secrets);
+            if let Some(name) = names.find(|name| keys.webhook(name).is_none()) {
+                let message = format!("the keyring has no webhook secret `{name}`: add it there");
+                return Err(ConfigurationError { path: format!("rules[{at}].webhook.secrets"), message });
+            }
+        }
         let mut generation = Parts::new("oncegate generation");
         generation.add(policy.digest()).add(&keys.partition);
         for secret in keys.all() {
@@ -90,6 +99,17 @@ impl Engine {
         circumstances: Circumstances,
     ) -> Step<Admitting> {
         Step::begin(Admitting::begin(Arc::clone(self), request, conditions, circumstances))
+    }
+
+    /// Hands back what a lookup brought. The lookup's outcome is told as an origin call's is.
+    pub fn answered(
+        self: &Arc<Self>,
+        inquiry: Inquiry,
+        lookup: Outcome,
+        circumstances: Circumstances,
+    ) -> Result<Step<Answering>, AttemptError> {
+        let rule = self.rule_of(&inquiry.proceed.attempt)?;
+        Ok(Step::begin(Answering::begin(Arc::clone(self), rule, inquiry, lookup, circumstances)))
     }
 
     /// Keeps what became of an attempt.

@@ -24,7 +24,7 @@ pub struct Explaining {
 
 impl Explaining {
     pub(crate) fn begin(engine: Arc<Engine>, request: Request, circumstances: Circumstances) -> Next<Self> {
-        match Subject::prepare(&engine, request) {
+        match Subject::prepare(&engine, request, circumstances.now) {
             Preparation::Subject(subject) => {
                 let keys = subject.keys.clone();
                 Next::Look(Explaining { engine, subject, circumstances }, keys)

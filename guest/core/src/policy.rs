@@ -6,6 +6,7 @@
 pub mod document;
 pub mod target;
 pub mod units;
+pub mod webhook;
 
 mod check;
 
@@ -19,6 +20,7 @@ use crate::plan::Plan;
 use crate::request::Head;
 use document::{InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
 use target::Template;
+use webhook::Webhook;
 
 /// Why a policy or keyring was turned down.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,6 +103,10 @@ pub struct Rule {
     pub max_request: u64,
     /// Bytes of response body that are held; 0 where the answer counts from its headers on.
     pub max_response: u64,
+    /// Where a durable business fact may be looked up.
+    pub legacy: Option<Legacy>,
+    /// How events are signed.
+    pub webhook: Option<Webhook>,
     /// What an unrecorded outcome shows.
     pub unsettled: Unsettled,
 }
@@ -118,6 +124,26 @@ pub struct KeySource {
     pub required: bool,
     /// Whether the header may hold it without quotes.
     pub bare: bool,
+}
+
+/// Where a durable business fact may be looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Legacy {
+    /// The target of the lookup, with `{parameter}` and `{key}`.
+    pub target: Vec<TargetPart>,
+    /// Bytes of the fact's answer that are taken over.
+    pub max_body: u64,
+}
+
+/// A piece of a lookup's target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TargetPart {
+    /// As it stands.
+    Literal(String),
+    /// A path parameter, as it came.
+    Parameter(String),
+    /// The client key, percent-encoded.
+    Key,
 }
 
 /// A status, or a class of them.
@@ -205,6 +231,11 @@ impl Policy {
     /// Where the key policy is published.
     pub fn described_by(&self) -> Option<&str> {
         self.described_by.as_deref()
+    }
+
+    /// The rules, in order.
+    pub fn rules(&self) -> &[Arc<Rule>] {
+        &self.rules
     }
 
     /// Hash of the document's canonical form.

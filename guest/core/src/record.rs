@@ -6,7 +6,7 @@
 //! ```text
 //!   0   1  format: 1
 //!   1   1  state: 0 claimed, 1 in progress, 2 succeeded, 3 failed permanently, 4 failed retryably, 5 unknown
-//!   2   2  flags: bit 0 double effect suspected; a reader may ignore unknown low 8 bits, and must not unknown high 8
+//!   2   2  flags: bit 0 double effect suspected, bit 8 bound to no fingerprint; a reader may ignore unknown low 8 bits, and must not unknown high 8
 //!   4   4  fence
 //!   8   4  tries
 //!  12   4  id of the secret
@@ -55,6 +55,8 @@ pub struct Record {
     pub state: State,
     /// Two effects may have happened.
     pub double_effect_suspected: bool,
+    /// Adopted from a business fact, and bound to no fingerprint.
+    pub unbound: bool,
     /// Rises with each reclaim.
     pub fence: u32,
     /// Tries so far.
@@ -118,6 +120,7 @@ impl Record {
         Record {
             state: State::InProgress,
             double_effect_suspected: false,
+            unbound: false,
             fence: attempt.fence,
             tries: attempt.tries,
             secret: attempt.secret,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::units::{Size, Span};
+use super::webhook::Webhook;
 
 /// The whole document.
 #[derive(Deserialize, Debug)]
@@ -93,9 +94,24 @@ pub struct RuleDocument {
     /// The most bytes.
     #[serde(default)]
     pub limits: SizeLimits,
+    /// Where a durable business fact may tell of actions from before there were records.
+    pub legacy: Option<LegacyDocument>,
+    /// How inbound events are signed; the client key is then the event's id.
+    pub webhook: Option<Webhook>,
     /// What the client gets when the outcome cannot be recorded in time.
     #[serde(default)]
     pub unsettled: Unsettled,
+}
+
+/// Where a durable business fact may be looked up, after the claim and before the effect.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct LegacyDocument {
+    /// A target at the origin, asked with GET: `/bookings/{item}/shipment`. `{parameter}` is the rule's, `{key}` the client
+    /// key. 2xx with a body is the fact, 404 and 410 say that there is none, all else is no answer.
+    pub lookup: String,
+    /// The most bytes of its body that are taken over. Default 64 KiB.
+    pub max_body: Option<Size>,
 }
 
 /// Which requests a rule covers.

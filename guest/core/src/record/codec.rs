@@ -14,7 +14,9 @@ pub(super) const PREFIX: usize = 136;
 pub(super) const NONCE: usize = 24;
 
 const SUSPECTED: u16 = 1;
-const MUST_UNDERSTAND: u16 = 0xff00;
+const UNBOUND: u16 = 1 << 8;
+/// The high flags that this version does not know.
+const MUST_UNDERSTAND: u16 = 0xff00 & !UNBOUND;
 const RECEIPT: u16 = 1;
 const OPERATION: u16 = 2;
 const CHUNKS: u16 = 4;
@@ -34,7 +36,8 @@ pub(super) fn prefix(record: &Record) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(PREFIX + NONCE);
     let state = STATES.iter().position(|state| *state == record.state).unwrap_or(STATES.len() - 1);
     bytes.extend_from_slice(&[FORMAT, u8::try_from(state).unwrap_or(u8::MAX)]);
-    bytes.extend_from_slice(&(SUSPECTED * u16::from(record.double_effect_suspected)).to_be_bytes());
+    let flags = (SUSPECTED * u16::from(record.double_effect_suspected)) | (UNBOUND * u16::from(record.unbound));
+    bytes.extend_from_slice(&flags.to_be_bytes());
     for number in [record.fence, record.tries, record.secret] {
         bytes.extend_from_slice(&number.to_be_bytes());
     }
@@ -78,6 +81,7 @@ pub(super) fn read_prefix(bytes: &[u8]) -> Result<Record, Unreadable> {
     Ok(Record {
         state,
         double_effect_suspected: flags & SUSPECTED != 0,
+        unbound: flags & UNBOUND != 0,
         fence,
         tries,
         secret,

@@ -140,7 +140,7 @@ pub const RULE: &str = r#"{"operation":"order","match":{"path":"/orders"},"scope
 
 pub fn keyring(ids: &[u32]) -> Keyring {
     let secrets = ids.iter().map(|&id| Secret { id, bytes: vec![u8::try_from(id).unwrap(); 32] }).collect();
-    Keyring { partition: vec![9; 32], secrets }
+    Keyring { partition: vec![9; 32], secrets, webhooks: vec![("shop".into(), b"webhook secret".to_vec())] }
 }
 
 pub fn engine(rules: &str, keyring: &Keyring) -> Arc<Engine> {
@@ -215,7 +215,7 @@ pub fn status(decision: &Decision) -> u16 {
         | Decision::Refuse(response)
         | Decision::Unavailable(response)
         | Decision::Wait(Wait { response, .. }) => response.status,
-        Decision::Proceed(_) | Decision::Bypass => 0,
+        Decision::Proceed(_) | Decision::Ask(_) | Decision::Bypass => 0,
     }
 }
 
