@@ -9,13 +9,13 @@ mod structured;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub(crate) use client_key::quote;
 pub use client_key::{KeyFormat, MAX_CLIENT_KEY, client_key};
+pub(crate) use client_key::{percent_encode, quote};
 pub use structured::string_item;
 
 use crate::keyring::{Derived, Keys, mac};
-use crate::policy::document::{Scope, Source};
 use crate::policy::Rule;
+use crate::policy::document::{Scope, Source};
 use crate::request::{Head, Request};
 use crate::store::Key;
 

@@ -46,7 +46,10 @@ impl Plan {
         let selected = in_order(&written.select);
         let properties = in_order(&written.properties);
         let mut id = Parts::new("oncegate plan");
-        id.add(ALGORITHM).add(body_name(written.body)).add(invalid_name(written.invalid)).add(query_name(written.query));
+        id.add(ALGORITHM)
+            .add(body_name(written.body))
+            .add(invalid_name(written.invalid))
+            .add(query_name(written.query));
         id.add_optional(key.query.as_ref().map(String::as_bytes));
         for list in [&excluded, &selected, &headers, &properties] {
             id.count(list.len());
@@ -54,9 +57,11 @@ impl Plan {
                 id.add(item.as_bytes());
             }
         }
-        let role = |role, list: Vec<String>| list.into_iter().filter_map(move |text| Some((role, Pointer::parse(&text)?)));
+        let role =
+            |role, list: Vec<String>| list.into_iter().filter_map(move |text| Some((role, Pointer::parse(&text)?)));
         let wanted = key.body.iter().cloned().collect();
-        let pointers = role(Role::Exclude, excluded).chain(role(Role::Select, selected)).chain(role(Role::Want, wanted));
+        let pointers =
+            role(Role::Exclude, excluded).chain(role(Role::Select, selected)).chain(role(Role::Want, wanted));
         Some(Plan {
             id: shorten(id.finish()),
             body: written.body,

@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-use super::structured::string_item;
 use super::IdentityFault;
+use super::structured::string_item;
 use crate::canonical::json::Wanted;
 use crate::plan::is_named;
 use crate::policy::KeySource;
@@ -154,4 +154,17 @@ pub(crate) fn quote(key: &[u8]) -> Vec<u8> {
     }
     quoted.push(b'"');
     quoted
+}
+
+/// Appends bytes so that they stand for themselves in a path or query (RFC 3986, section 2.3).
+pub(crate) fn percent_encode(bytes: &[u8], target: &mut Vec<u8>) {
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            target.push(byte);
+        } else {
+            let digits = [byte >> 4, byte & 0xf].map(|digit| b"0123456789ABCDEF".get(usize::from(digit)).copied());
+            target.push(b'%');
+            target.extend(digits.into_iter().flatten());
+        }
+    }
 }

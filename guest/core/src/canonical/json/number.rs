@@ -37,7 +37,8 @@ fn append_exact(number: &Number, form: &mut Vec<u8>) -> Option<()> {
     let zeros = digits().rev().take_while(|&&digit| digit == b'0').count();
     let taken = (number.whole.len() + number.fraction.len()).checked_sub(first + zeros)?;
     let written = number.power.map_or(Some(0), exponent)?;
-    let power = written.checked_add(i64::try_from(zeros).ok()?)?.checked_sub(i64::try_from(number.fraction.len()).ok()?)?;
+    let power =
+        written.checked_add(i64::try_from(zeros).ok()?)?.checked_sub(i64::try_from(number.fraction.len()).ok()?)?;
     if number.negative {
         form.push(b'-');
     }

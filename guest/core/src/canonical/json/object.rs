@@ -62,10 +62,12 @@ impl Member {
 
 /// RFC 8785, section 3.2.3.
 fn by_utf16(one: &[u8], other: &[u8]) -> Ordering {
-    let units = |name| text::characters(name).flat_map(|character| {
-        let mut units = [0; 2];
-        let count = character.encode_utf16(&mut units).len();
-        units.into_iter().take(count)
-    });
+    let units = |name| {
+        text::characters(name).flat_map(|character| {
+            let mut units = [0; 2];
+            let count = character.encode_utf16(&mut units).len();
+            units.into_iter().take(count)
+        })
+    };
     units(one).cmp(units(other))
 }
