@@ -8,6 +8,7 @@ pub mod target;
 pub mod units;
 pub mod webhook;
 
+pub mod change;
 mod check;
 
 use alloc::string::{String, ToString};
