@@ -56,7 +56,13 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
     {
         return Err(fault("described_by", "write a URI reference such as `/idempotency`".into()));
     }
-    Ok(Policy { unmatched: document.unmatched, described_by, rules, digest: Sha256::digest(&canonical).into() })
+    Ok(Policy {
+        unmatched: document.unmatched,
+        ambiguous: document.ambiguous,
+        described_by,
+        rules,
+        digest: Sha256::digest(&canonical).into(),
+    })
 }
 
 fn rule(written: RuleDocument) -> Result<Rule, Fault> {
@@ -118,6 +124,7 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
         operation: written.operation,
         methods: written.matches.methods,
         template,
+        ambiguous: written.ambiguous,
         key,
         scope,
         earlier_scopes,
