@@ -57,7 +57,13 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
     {
         return Err(fault("described_by", "write a URI reference such as `/idempotency`".into()));
     }
-    Ok(Policy { unmatched: document.unmatched, described_by, rules, digest: Sha256::digest(&canonical).into() })
+    Ok(Policy {
+        unmatched: document.unmatched,
+        ambiguous: document.ambiguous,
+        described_by,
+        rules,
+        digest: Sha256::digest(&canonical).into(),
+    })
 }
 
 fn rule(written: RuleDocument) -> Result<Rule, Fault> {
@@ -119,6 +125,7 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
         operation: written.operation,
         methods: written.matches.methods,
         template,
+        ambiguous: written.ambiguous,
         key,
         scope,
         earlier_scopes,
@@ -201,7 +208,9 @@ fn key(written: KeyDocument, webhook: Option<&Webhook>) -> Result<KeySource, Fau
 }
 
 fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -> Result<Plan, Fault> {
-    for (name, list) in [("exclude", &written.exclude), ("select", &written.select)] {
+    let lists =
+        [("exclude", &written.exclude), ("select", &written.select), ("retryable_rebind", &written.retryable_rebind)];
+    for (name, list) in lists {
         for (at, text) in list.iter().enumerate() {
             pointer(&format!("{path}.{name}[{at}]"), text)?;
         }

@@ -28,6 +28,10 @@ pub struct Document {
     /// What becomes of a mutation that no rule matches.
     #[serde(default)]
     pub unmatched: Unmatched,
+    /// What becomes of a mutation that no rule matches and that can be read in two ways: a path that is not plainly spelled,
+    /// or a header that asks for another method.
+    #[serde(default)]
+    pub ambiguous: Ambiguous,
     /// A reference to the published key policy, given in `Link: <...>; rel="describedby"` of each problem.
     pub described_by: Option<String>,
     /// Tried in order; the first that matches covers the request.
@@ -45,6 +49,17 @@ pub enum Unmatched {
     Refuse,
 }
 
+/// What becomes of a request that can be read in two ways.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Ambiguous {
+    /// Refused with 400, so that no spelling goes round a rule.
+    #[default]
+    Refuse,
+    /// Taken as it stands. Only for an origin that reads it as it stands, too.
+    Accept,
+}
+
 /// One rule.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +69,9 @@ pub struct RuleDocument {
     /// Which requests it covers.
     #[serde(rename = "match")]
     pub matches: Match,
+    /// What becomes of a covered request that can be read in two ways.
+    #[serde(default)]
+    pub ambiguous: Ambiguous,
     /// Where the client key stands.
     #[serde(default)]
     pub key: KeyDocument,
