@@ -25,7 +25,7 @@ pub unsafe extern "C" fn reach(input: *const u8, length: usize) -> usize {
 fn all(input: &[u8]) -> Option<usize> {
     let keys = Keyring { partition: input.to_vec(), secrets: vec![Secret { id: 1, bytes: input.to_vec() }] };
     let limits = Limits { max_value: 1 << 20, max_entries: 8, max_transaction: 1 << 20, read_first: input.is_empty() };
-    let engine = Arc::new(Engine::new(input, keys, limits).ok()?);
+    let engine = Arc::new(Engine::new(input, &keys, limits).ok()?);
     let head = Head { method: "POST".to_owned(), target: input.to_vec(), headers: Vec::new() };
     let now = Instant::exactly(Timestamp::from_millis(input.len() as u64));
     let circumstances = Circumstances { now, entropy: input.try_into().ok()? };

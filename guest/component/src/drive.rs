@@ -26,7 +26,7 @@ pub(crate) fn drive<O: Operation>(mut step: Step<O>) -> O::Output {
 
 /// What the store can hold.
 pub(crate) fn limits() -> Limits {
-    let wit::Limits { max_value, max_entries, max_transaction, read_first } = wit::limits();
+    let wit::Limits { max_value, max_entries, max_transaction, read_first } = wit::get_limits();
     Limits { max_value, max_entries, max_transaction, read_first }
 }
 

@@ -1,7 +1,7 @@
 //! From the core's words to those of `wit/`.
 
 use oncegate_core::decision::{
-    Admission, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Knowledge, Proceed, Renewal, Resolution,
+    Admission, Answer, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Knowledge, Proceed, Renewal, Resolution,
     Settlement, Standing, State, Wait,
 };
 use oncegate_core::engine::Engine;
@@ -52,7 +52,10 @@ pub(crate) fn settlement(settlement: Settlement) -> wit::Settlement {
             Standing::Provisional => wit::Standing::Provisional,
             Standing::Unrecorded(why) => wit::Standing::Unrecorded(why),
         },
-        response: response(settlement.response),
+        answer: match settlement.answer {
+            Answer::Origin(answer) => wit::Answer::Origin(response(answer)),
+            Answer::Instead(answer) => wit::Answer::Instead(response(answer)),
+        },
         alarm: settlement.alarm,
     }
 }

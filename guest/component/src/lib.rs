@@ -36,7 +36,7 @@ pub(crate) struct Component;
 
 impl wit::Guest for Component {
     fn configure(policy: Vec<u8>, keys: wit::Keyring) -> Result<wit::Configuration, wit::ConfigurationError> {
-        let engine = Engine::new(&policy, to_core::keyring(keys), drive::limits());
+        let engine = Engine::new(&policy, &to_core::keyring(keys), drive::limits());
         let engine = engine.map_err(from_core::configuration_error)?;
         let configuration = from_core::configuration(&engine);
         ENGINE.set(Some(Arc::new(engine)));
