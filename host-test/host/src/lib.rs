@@ -1,1 +1,3 @@
-
+mod engine;
+pub mod layer;
+pub use engine::{Engine, EngineError};

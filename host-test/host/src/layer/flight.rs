@@ -1,0 +1,202 @@
+//! One admitted attempt: the service is called, the lease renewed meanwhile, the outcome settled, the answer given.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures_util::FutureExt;
+use http::{Request, Response};
+use oncegate_core::decision::{Attempt, Proceed, Renewal, Settlement, Standing};
+use oncegate_core::request::Outcome;
+use oncegate_core::time::Timestamp;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use super::answer::{self, Trouble};
+use super::body::{self, GateBody, Taken};
+use super::path::{jittered, short};
+use super::{Fault, Origin, Shared};
+
+/// The first pause between two tries to settle; it doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// An attempt that may call the service.
+pub(super) struct Flight {
+    pub(super) shared: Arc<Shared>,
+    pub(super) proceed: Proceed,
+    /// When its admission began.
+    pub(super) begun: Instant,
+}
+
+/// What came back: the outcome, and for an oversized answer what is to be streamed.
+struct Landed {
+    outcome: Outcome,
+    rest: Option<GateBody>,
+}
+
+impl Landed {
+    fn of(outcome: Outcome) -> Self {
+        Landed { outcome, rest: None }
+    }
+}
+
+impl Flight {
+    /// Calls the service at most once and settles whatever comes of it. `answer` is called once, possibly before the
+    /// outcome could be recorded.
+    pub(super) async fn run(
+        mut self,
+        origin: Origin,
+        mut request: Request<GateBody>,
+        answer: impl FnOnce(Response<GateBody>),
+    ) {
+        let Some(left) = self.time_left() else {
+            let outcome = Outcome::NotSent("the lease would not have covered the call".into());
+            return self.settle(Landed::of(outcome), answer).await;
+        };
+        answer::replace(request.headers_mut(), std::mem::take(&mut self.proceed.send));
+        let (landed_now, landed) = oneshot::channel();
+        let max_response = self.proceed.max_response;
+        let calling = async {
+            let landed = call(origin, request, left, max_response).await;
+            drop(landed_now);
+            landed
+        };
+        // Both end together: a renewal under way is waited for, so that its value is the one to settle with.
+        let (came, ()) = tokio::join!(calling, self.renew_until(landed));
+        self.settle(came, answer).await;
+    }
+
+    /// How long the call may take; `None`: the time is over.
+    fn time_left(&self) -> Option<Duration> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp::from_millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
+        let left = self.proceed.answer_by.as_millis().checked_sub(now.as_millis()).filter(|left| *left > 0)?;
+        let left = Duration::from_millis(left);
+        Some(self.shared.config.upstream_timeout.map_or(left, |most| most.min(left)))
+    }
+
+    async fn renew_until(&mut self, mut landed: oneshot::Receiver<()>) {
+        let Some(every) = self.proceed.renew_every else { return };
+        while timeout(every, &mut landed).await.is_err() {
+            let attempt = &mut self.proceed.attempt;
+            match self.shared.engine.renew(attempt).await {
+                Ok(Ok(Renewal::Renewed(renewed))) => *attempt = renewed,
+                Ok(Ok(Renewal::Refused(row))) => {
+                    self.shared.counters.count(&row);
+                    tracing::warn!(%row, operation = attempt.operation, attempt = short(&attempt.id), "not renewed");
+                    return;
+                }
+                Ok(Ok(Renewal::Unavailable(detail))) => {
+                    tracing::warn!(detail, attempt = short(&attempt.id), "not renewed");
+                }
+                Ok(Err(error)) => {
+                    tracing::error!(?error, attempt = short(&attempt.id), "the engine cannot renew this attempt");
+                    return;
+                }
+                Err(error) => tracing::error!(%error, attempt = short(&attempt.id), "the engine failed to renew"),
+            }
+        }
+    }
+
+    /// Settles until it is recorded, or the time for it is over. The answer is held back for a shorter time.
+    async fn settle(&self, landed: Landed, answer: impl FnOnce(Response<GateBody>)) {
+        let Landed { outcome, rest } = landed;
+        let config = &self.shared.config;
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        let mut held = Some((answer, rest));
+        loop {
+            let (told, again) = self.settle_once(&outcome).await;
+            if !again || begun.elapsed() >= config.hold {
+                if let Some((answer, rest)) = held.take() {
+                    answer(match told {
+                        Some(told) => self.released(told, rest),
+                        None => self.shared.trouble(Trouble::Unrecorded),
+                    });
+                }
+            }
+            if !again {
+                return;
+            }
+            if begun.elapsed() >= config.settle_within {
+                let (operation, attempt) = (&self.proceed.attempt.operation, short(&self.proceed.attempt.id));
+                tracing::error!(%operation, attempt, "the outcome was not recorded; resolve it by hand");
+                return;
+            }
+            sleep(jittered(pause)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// The settlement, if there is one, and whether to try again.
+    async fn settle_once(&self, outcome: &Outcome) -> (Option<Settlement>, bool) {
+        let attempt = &self.proceed.attempt;
+        match self.shared.engine.settle(attempt, outcome).await {
+            Ok(Ok(settlement)) => {
+                self.settled(&settlement, attempt);
+                let again = matches!(settlement.standing, Standing::Unrecorded(_));
+                (Some(settlement), again)
+            }
+            Ok(Err(error)) => {
+                tracing::error!(?error, attempt = short(&attempt.id), "the engine cannot settle this attempt");
+                (None, false)
+            }
+            Err(error) => {
+                tracing::error!(%error, attempt = short(&attempt.id), "the engine failed to settle");
+                (None, true)
+            }
+        }
+    }
+
+    fn settled(&self, settlement: &Settlement, attempt: &Attempt) {
+        self.shared.counters.count(&settlement.row);
+        let Settlement { row, knowledge, standing, alarm, .. } = settlement;
+        let (operation, id, millis) = (&attempt.operation, short(&attempt.id), self.begun.elapsed().as_millis() as u64);
+        match standing {
+            Standing::Unrecorded(detail) => {
+                tracing::warn!(%row, %operation, attempt = id, millis, ?knowledge, detail, "not settled");
+            }
+            _ => tracing::info!(%row, %operation, attempt = id, millis, ?knowledge, "settled"),
+        }
+        if *alarm {
+            tracing::error!(%row, %operation, attempt = id, "a double effect is suspected; look into the origin's books");
+        }
+    }
+
+    /// What the client is given. An oversized answer's body follows its head, unless the engine holds it back: what it
+    /// gives instead has a body of its own.
+    fn released(&self, settlement: Settlement, rest: Option<GateBody>) -> Response<GateBody> {
+        match rest {
+            Some(rest) if settlement.response.body.is_empty() => answer::with_body(settlement.response, rest),
+            _ => answer::whole(settlement.response),
+        }
+    }
+}
+
+/// Calls the service, within the time, for an answer of at most so many bytes.
+async fn call(origin: Origin, request: Request<GateBody>, within: Duration, max_response: u64) -> Landed {
+    let answering = async {
+        let (head, body) = origin(request).await?.into_parts();
+        let taken = body::take(body, max_response).await;
+        let taken = taken.map_err(|_| Fault::Lost("the answer was cut short".into()))?;
+        Ok((Response::from_parts(head, ()), taken))
+    };
+    let landed = match timeout(within, AssertUnwindSafe(answering).catch_unwind()).await {
+        Ok(Ok(landed)) => landed,
+        // A panic's own text may quote the request.
+        Ok(Err(_)) => Err(Fault::Lost("the service panicked".into())),
+        Err(_) => Err(Fault::Lost(format!("no whole answer within {} ms", within.as_millis()))),
+    };
+    match landed {
+        Ok((head, Taken::Whole(bytes))) => {
+            Landed::of(Outcome::Answered(answer::told(&head, bytes.to_vec())))
+        }
+        Ok((head, Taken::Larger(start, rest))) => Landed {
+            outcome: Outcome::Oversized(answer::told(&head, Vec::new())),
+            rest: Some(body::rejoined(start, rest)),
+        },
+        Err(Fault::NotSent(why)) => Landed::of(Outcome::NotSent(why)),
+        Err(Fault::Lost(why)) => Landed::of(Outcome::Lost(why)),
+    }
+}

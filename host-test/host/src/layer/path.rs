@@ -1,0 +1,214 @@
+//! The path of a request up to its admission: cover, read, admit, wait.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{EXPECT, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::{Request, Response};
+use oncegate_core::decision::{Admission, Conditions, Coverage, Decision, Wait};
+use oncegate_core::request::{Body, Head, Request as Asked};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::answer::{Trouble, head_of, whole};
+use super::body::{self, GateBody, Taken};
+use super::flight::Flight;
+use super::{Fault, Origin, PeerAddress, Properties, Shared};
+
+impl Shared {
+    /// Answers one request.
+    pub(super) async fn handle(self: Arc<Self>, origin: Origin, mut request: Request<GateBody>) -> Response<GateBody> {
+        if !self.config.peers.believes(request.extensions().get::<PeerAddress>()) {
+            for name in &self.believed {
+                request.headers_mut().remove(name);
+            }
+        }
+        let head = head_of(&request);
+        match self.engine.cover(&head).await {
+            Ok(Coverage::Pass(row)) => {
+                self.counters.count(&row);
+                self.pass(origin, request).await
+            }
+            Ok(Coverage::Refuse { row, response }) => {
+                self.counters.count(&row);
+                tracing::info!(%row, "refused");
+                whole(response)
+            }
+            Ok(Coverage::Enforce { max_body, .. }) => self.enforce(origin, request, head, max_body).await,
+            Err(error) => {
+                tracing::error!(%error, "the engine failed to cover");
+                self.trouble(Trouble::Unavailable)
+            }
+        }
+    }
+
+    /// Forwards what is not covered.
+    async fn pass(&self, origin: Origin, request: Request<GateBody>) -> Response<GateBody> {
+        match origin(request).await {
+            Ok(response) => response,
+            Err(fault) => {
+                tracing::warn!(%fault, "no answer to an uncovered request");
+                self.trouble(match fault {
+                    Fault::NotSent(_) => Trouble::Unreachable,
+                    Fault::Lost(_) => Trouble::NoAnswer,
+                })
+            }
+        }
+    }
+
+    async fn enforce(
+        self: Arc<Self>,
+        origin: Origin,
+        request: Request<GateBody>,
+        head: Head,
+        max_body: u64,
+    ) -> Response<GateBody> {
+        let Ok(place) = Arc::clone(&self.in_flight).try_acquire_owned() else {
+            return self.trouble(Trouble::Crowded);
+        };
+        let (mut parts, body) = request.into_parts();
+        let taken = match tokio::time::timeout(self.config.body_timeout, body::take(body, max_body)).await {
+            Ok(Ok(taken)) => taken,
+            Ok(Err(_)) => return self.trouble(Trouble::BrokenBody),
+            Err(_) => return self.trouble(Trouble::SlowBody),
+        };
+        let (body, rest) = match taken {
+            Taken::Whole(bytes) => {
+                // The framing was the sender's; from here on the length is known.
+                parts.headers.remove(TRANSFER_ENCODING);
+                parts.headers.remove(EXPECT);
+                (Body::Whole(bytes.to_vec()), Rest::Whole(bytes))
+            }
+            Taken::Larger(start, rest) => (Body::TooLarge, Rest::Larger(start, rest)),
+        };
+        let properties = parts.extensions.remove::<Properties>().unwrap_or_default().0;
+        let asked = Asked { head, body, properties };
+        self.admit(Covered { origin, parts, rest, asked, place }).await
+    }
+
+    /// Asks until the answer is more than "wait", within the decision's bound.
+    async fn admit(self: Arc<Self>, mut covered: Covered) -> Response<GateBody> {
+        let begun = Instant::now();
+        let mut waiting = None;
+        let mut conditions = Conditions::default();
+        loop {
+            // A claim must be followed by its settlement even if the client hangs up now, so nobody but the task owns it.
+            let (reply, answer) = oneshot::channel();
+            self.tasks.spawn(Arc::clone(&self).attempt(covered, conditions, reply));
+            let wait = match answer.await {
+                Ok(Ended::Answered(response)) => return response,
+                Ok(Ended::Waiting(back, wait)) => {
+                    covered = *back;
+                    wait
+                }
+                Err(_) => return self.trouble(Trouble::Unrecorded),
+            };
+            let left = wait.bound.saturating_sub(begun.elapsed());
+            if waiting.is_none() {
+                waiting = self.waiting.try_acquire().ok();
+            }
+            if left.is_zero() || waiting.is_none() {
+                return whole(wait.response);
+            }
+            tokio::time::sleep(jittered(wait.retry_in).min(left)).await;
+            conditions.waited = true;
+        }
+    }
+
+    /// Admits once, and goes on to whatever that allows.
+    async fn attempt(self: Arc<Self>, covered: Covered, conditions: Conditions, reply: oneshot::Sender<Ended>) {
+        let begun = Instant::now();
+        let admission = match self.engine.admit(&covered.asked, conditions).await {
+            Ok(admission) => admission,
+            Err(error) => {
+                tracing::error!(%error, "the engine failed to admit");
+                return answer(reply, self.trouble(Trouble::Unavailable));
+            }
+        };
+        self.admitted(&admission, begun.elapsed());
+        match admission.decision {
+            Decision::Bypass => {
+                let response = self.pass(covered.origin, Request::from_parts(covered.parts, covered.rest.joined()));
+                answer(reply, response.await);
+            }
+            Decision::Proceed(proceed) => {
+                let Covered { origin, parts, rest, place, .. } = covered;
+                let flight = Flight { shared: Arc::clone(&self), proceed: *proceed, begun };
+                flight.run(origin, Request::from_parts(parts, rest.joined()), |response| answer(reply, response)).await;
+                drop(place);
+            }
+            Decision::Wait(wait) => drop(reply.send(Ended::Waiting(Box::new(covered), wait))),
+            Decision::Replay(told)
+            | Decision::Conflict(told)
+            | Decision::Stop(told)
+            | Decision::Refuse(told)
+            | Decision::Unavailable(told) => answer(reply, whole(told)),
+        }
+    }
+
+    fn admitted(&self, admission: &Admission, took: Duration) {
+        self.counters.count(&admission.row);
+        let Admission { row, operation, detail, decision } = admission;
+        let attempt = match decision {
+            Decision::Proceed(proceed) => short(&proceed.attempt.id),
+            _ => String::new(),
+        };
+        let millis = took.as_millis() as u64;
+        match detail {
+            None => tracing::info!(%row, %operation, attempt, millis, "admitted"),
+            Some(detail) => tracing::warn!(%row, %operation, attempt, millis, detail, "admitted"),
+        }
+    }
+
+    pub(super) fn trouble(&self, trouble: Trouble) -> Response<GateBody> {
+        self.counters.count(&trouble.row().into());
+        trouble.response()
+    }
+}
+
+/// A covered request on its way.
+struct Covered {
+    origin: Origin,
+    parts: Parts,
+    rest: Rest,
+    asked: Asked,
+    place: OwnedSemaphorePermit,
+}
+
+/// The body to forward.
+enum Rest {
+    Whole(Bytes),
+    Larger(Bytes, GateBody),
+}
+
+impl Rest {
+    fn joined(self) -> GateBody {
+        match self {
+            Rest::Whole(bytes) => body::full(bytes),
+            Rest::Larger(start, rest) => body::rejoined(start, rest),
+        }
+    }
+}
+
+/// How one admission ended.
+enum Ended {
+    Answered(Response<GateBody>),
+    Waiting(Box<Covered>, Wait),
+}
+
+/// A client that has hung up takes no answer.
+fn answer(reply: oneshot::Sender<Ended>, response: Response<GateBody>) {
+    drop(reply.send(Ended::Answered(response)));
+}
+
+/// The beginning of an attempt's id: enough to find its lines in a log.
+pub(super) fn short(id: &[u8; 16]) -> String {
+    id.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The span, give or take a quarter, so that those who wait do not come back together.
+pub(super) fn jittered(span: Duration) -> Duration {
+    let dice = getrandom::u32().unwrap_or(u32::MAX / 2);
+    span.mul_f64(0.75 + 0.5 * f64::from(dice) / f64::from(u32::MAX))
+}
