@@ -21,6 +21,7 @@ mod answer;
 mod body;
 mod counters;
 mod flight;
+mod hops;
 mod path;
 
 use std::convert::Infallible;
@@ -40,12 +41,11 @@ use tokio_util::task::TaskTracker;
 use tower_layer::Layer;
 use tower_service::Service;
 
-pub use self::body::GateBody;
+pub use self::answer::problem;
+pub use self::body::{BoxError, GateBody, boxed, full};
 pub use self::counters::Counters;
+pub use self::hops::remove_hop_by_hop;
 use crate::Engine;
-
-/// What a service's errors and bodies fail with.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why there is no answer from the service, for those that can tell: give it as the service's error. The texts are
 /// kept in the record; they must not hold anything of the request.

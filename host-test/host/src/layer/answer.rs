@@ -102,21 +102,29 @@ impl Trouble {
         self.parts().1
     }
 
-    /// The answer as a problem document (RFC 9457).
+    /// The answer as a problem document.
     pub(super) fn response(self) -> Response<GateBody> {
         let (status, row, detail) = self.parts();
-        let title = status.canonical_reason().unwrap_or_default();
-        let problem = serde_json::json!({
-            "type": format!("urn:oncegate:problem:{row}"), "title": title, "status": status.as_u16(), "detail": detail,
-        });
-        let mut response = Response::new(body::full(problem.to_string()));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        response
+        problem(status, row, detail)
     }
+}
+
+/// An answer that says what is wrong (RFC 9457): `row` names the problem, `detail` is one sentence that says what to
+/// do. A 503 invites to come back in a second.
+pub fn problem(status: StatusCode, row: &str, detail: &str) -> Response<GateBody> {
+    let document = serde_json::json!({
+        "type": format!("urn:oncegate:problem:{row}"),
+        "title": status.canonical_reason().unwrap_or_default(),
+        "status": status.as_u16(),
+        "detail": detail,
+    });
+    let mut response = Response::new(body::full(document.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }

@@ -8,12 +8,14 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 
-use super::BoxError;
+/// What a service's errors and bodies fail with.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of what the gate forwards and answers.
 pub type GateBody = UnsyncBoxBody<Bytes, BoxError>;
 
-pub(super) fn boxed<B>(body: B) -> GateBody
+/// Any body as a [`GateBody`].
+pub fn boxed<B>(body: B) -> GateBody
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
@@ -21,7 +23,8 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-pub(super) fn full(bytes: impl Into<Bytes>) -> GateBody {
+/// These bytes as a body.
+pub fn full(bytes: impl Into<Bytes>) -> GateBody {
     boxed(Full::new(bytes.into()))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{EXPECT, TRANSFER_ENCODING};
+use http::header::EXPECT;
 use http::request::Parts;
 use http::{Request, Response};
 use oncegate_core::decision::{Admission, Conditions, Coverage, Decision, Wait};
@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::answer::{Trouble, head_of, whole};
 use super::body::{self, GateBody, Taken};
 use super::flight::Flight;
-use super::{Fault, Origin, PeerAddress, Properties, Shared};
+use super::{Fault, Origin, PeerAddress, Properties, Shared, remove_hop_by_hop};
 
 impl Shared {
     /// Answers one request.
@@ -73,13 +73,11 @@ impl Shared {
             Ok(Err(_)) => return self.trouble(Trouble::BrokenBody),
             Err(_) => return self.trouble(Trouble::SlowBody),
         };
+        // The sender's framing ends here. What `Connection` names must go before the engine's own headers are added.
+        remove_hop_by_hop(&mut parts.headers);
+        parts.headers.remove(EXPECT);
         let (body, rest) = match taken {
-            Taken::Whole(bytes) => {
-                // The framing was the sender's; from here on the length is known.
-                parts.headers.remove(TRANSFER_ENCODING);
-                parts.headers.remove(EXPECT);
-                (Body::Whole(bytes.to_vec()), Rest::Whole(bytes))
-            }
+            Taken::Whole(bytes) => (Body::Whole(bytes.to_vec()), Rest::Whole(bytes)),
             Taken::Larger(start, rest) => (Body::TooLarge, Rest::Larger(start, rest)),
         };
         let properties = parts.extensions.remove::<Properties>().unwrap_or_default().0;
