@@ -169,6 +169,15 @@ pub enum Standing {
     Unrecorded(String),
 }
 
+/// What the client may be given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The origin's answer; of an oversized one the head, after which its body may be streamed.
+    Origin(Response),
+    /// This in place of it.
+    Instead(Response),
+}
+
 /// The outcome of a settlement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
@@ -179,7 +188,7 @@ pub struct Settlement {
     /// How firmly it is recorded.
     pub standing: Standing,
     /// What the client may be given now.
-    pub response: Response,
+    pub answer: Answer,
     /// Proof or suspicion of a double effect.
     pub alarm: bool,
 }

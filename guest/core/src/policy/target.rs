@@ -1,0 +1,148 @@
+//! Paths: the templates of rules, and whether a target is spelled plainly.
+//!
+//! Paths are matched as the bytes that came, segment by segment. Nothing is decoded or normalized, so a spelling that an
+//! origin might read as another path must not get as far as matching: see [`plain`].
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::request::Head;
+
+/// A path template.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Template {
+    segments: Vec<Segment>,
+    open: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Segment {
+    Literal(Vec<u8>),
+    Parameter(String),
+}
+
+impl Template {
+    /// Reads `/orders/{order}` or `/api/**`. The error says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let rest = text.strip_prefix('/').ok_or("a path template starts with a slash")?;
+        let (rest, open) = match rest.strip_suffix("**") {
+            Some(before) if before.is_empty() || before.ends_with('/') => (before.trim_end_matches('/'), true),
+            _ => (rest, false),
+        };
+        let mut segments = Vec::new();
+        for part in rest.split('/') {
+            if part.is_empty() && (open || rest.is_empty()) {
+                continue;
+            }
+            segments.push(Segment::parse(part)?);
+        }
+        let template = Template { segments, open };
+        let names = template.parameters();
+        if names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name)) {
+            return Err("a path parameter is named twice");
+        }
+        Ok(template)
+    }
+
+    /// Names of the parameters, in order.
+    pub fn parameters(&self) -> Vec<&str> {
+        self.segments
+            .iter()
+            .filter_map(|segment| match segment {
+                Segment::Parameter(name) => Some(name.as_str()),
+                Segment::Literal(_) => None,
+            })
+            .collect()
+    }
+
+    /// The values of the parameters, if the path matches.
+    pub fn matches<'t, 'p>(&'t self, path: &'p [u8]) -> Option<Vec<(&'t str, &'p [u8])>> {
+        let mut parts = path.strip_prefix(b"/")?.split(|&byte| byte == b'/').peekable();
+        if self.segments.is_empty() {
+            return (self.open || path == b"/").then(Vec::new);
+        }
+        let mut found = Vec::new();
+        for segment in &self.segments {
+            let part = parts.next()?;
+            match segment {
+                Segment::Literal(bytes) if bytes == part => {}
+                Segment::Parameter(name) if !part.is_empty() => found.push((name.as_str(), part)),
+                _ => return None,
+            }
+        }
+        (self.open || parts.next().is_none()).then_some(found)
+    }
+}
+
+impl Segment {
+    fn parse(part: &str) -> Result<Self, &'static str> {
+        if part.is_empty() {
+            return Err("a path template has no empty segments and no slash at its end");
+        }
+        if let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            return if named {
+                Ok(Segment::Parameter(name.to_string()))
+            } else {
+                Err("a path parameter is named with letters, digits and _")
+            };
+        }
+        if part.contains(['{', '}', '*', '?', '#']) {
+            return Err("a path segment is either literal or one {parameter}; ** stands only at the end");
+        }
+        Ok(Segment::Literal(part.as_bytes().to_vec()))
+    }
+}
+
+/// Why a target could be read as another one, or `None` where it is spelled plainly.
+///
+/// Refused are dot segments, empty segments (a slash at the end included), backslashes, `;`, control and non-ASCII bytes,
+/// and percent-encodings that are broken or stand for a slash, backslash, dot, semicolon, control byte, or any character
+/// that needs no encoding.
+pub fn plain(path: &[u8]) -> Option<&'static str> {
+    let Some(rest) = path.strip_prefix(b"/") else { return Some("the path does not start with a slash") };
+    if rest.is_empty() {
+        return None;
+    }
+    for segment in rest.split(|&byte| byte == b'/') {
+        match segment {
+            b"" => return Some("the path has an empty segment"),
+            b"." | b".." => return Some("the path has a dot segment"),
+            _ => {}
+        }
+        let mut bytes = segment.iter().copied();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'\\' => return Some("the path has a backslash"),
+                b';' => return Some("the path has a semicolon"),
+                b'%' => match (bytes.next().and_then(hex), bytes.next().and_then(hex)) {
+                    (Some(high), Some(low)) if needs_encoding(high << 4 | low) => {}
+                    _ => return Some("the path has a percent-encoding that may be read in two ways"),
+                },
+                0x21..=0x7e => {}
+                _ => return Some("the path has a byte that must be percent-encoded"),
+            }
+        }
+    }
+    None
+}
+
+fn needs_encoding(byte: u8) -> bool {
+    let ambiguous = matches!(byte, b'/' | b'\\' | b'.' | b';' | b'-' | b'_' | b'~') || byte.is_ascii_alphanumeric();
+    !ambiguous && !byte.is_ascii_control()
+}
+
+/// The value of a hexadecimal digit.
+pub(crate) fn hex(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// Whether the request asks for another method than its own.
+pub fn overrides_method(head: &Head) -> bool {
+    let by_header = ["x-http-method-override", "x-http-method", "x-method-override"]
+        .iter()
+        .any(|name| head.values(name).next().is_some());
+    let by_query =
+        head.query().is_some_and(|query| query.split(|&byte| byte == b'&').any(|pair| pair.starts_with(b"_method=")));
+    by_header || by_query
+}
