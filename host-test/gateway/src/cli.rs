@@ -63,7 +63,7 @@ pub(crate) struct ServeOptions {
     pub(crate) policy: Option<PathBuf>,
     /// Where records are kept: `sqlite:FILE`, or `memory`, which forgets everything when the process ends.
     #[arg(long, default_value = "sqlite:oncegate.sqlite", value_name = "STORE")]
-    pub(crate) store: StoreChoice,
+    pub(crate) store: String,
     /// The secrets that records are made under. Made at the first start; all gateways on one store must share it.
     #[arg(long, default_value = "oncegate.keys.json", value_name = "FILE")]
     pub(crate) keys: PathBuf,
@@ -128,24 +128,6 @@ fn plain(text: &str) -> Result<(Base, String), String> {
             Ok((Base(authority), parts.path_and_query.map_or_else(|| "/".into(), |path| path.to_string())))
         }
         _ => Err("only http://HOST[:PORT] is supported; put TLS in front of it or a local proxy behind".into()),
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum StoreChoice {
-    Sqlite(PathBuf),
-    Memory,
-}
-
-impl FromStr for StoreChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("sqlite", file)) if !file.is_empty() => Ok(StoreChoice::Sqlite(file.into())),
-            None if text == "memory" => Ok(StoreChoice::Memory),
-            _ => Err("give sqlite:FILE or memory".into()),
-        }
     }
 }
 

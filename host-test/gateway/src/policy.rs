@@ -17,7 +17,7 @@ pub(crate) fn covering_all(scope: &Scope, upstream_timeout: Option<Duration>) ->
         "key": { "header": "Idempotency-Key", "required": false },
         "scope": match scope {
             Scope::Header(name) => json!({ "tenant": { "header": name.as_str() } }),
-            Scope::Principal => json!({ "principal": { "property": "principal" } }),
+            Scope::Principal => json!({ "tenant": { "property": "principal" } }),
             Scope::Shared => json!("shared"),
         },
     });

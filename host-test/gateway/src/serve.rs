@@ -10,10 +10,12 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use ipnet::IpNet;
 use oncegate_host::layer::{BoxError, Config, Gate, GateBody, GateLayer, PeerAddress, Peers, problem};
+use oncegate_host::store::OpenError;
+use oncegate_host::{BuildError, Enforcer, Options};
 use tower::{Layer, Service};
 
 use crate::auth::{Auth, Expected, Forward, Jwks};
-use crate::cli::{AuthChoice, Scope, ServeOptions, StoreChoice};
+use crate::cli::{AuthChoice, Scope, ServeOptions};
 use crate::failure::Failure;
 use crate::listen::{Listener, stop_signal};
 use crate::origin::Origin;
@@ -29,7 +31,7 @@ const HOW_TO_SCOPE: &str = "an origin needs a policy or a scope, because two cal
 pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
     let document = policy_of(&options)?;
     let auth = auth_of(&options)?;
-    let engine = engine_of(&options, document).await?;
+    let enforcer = enforcer_of(&options, &document).await?;
     let stop = stop_signal().await?;
     let listener = Listener::open(options.listen).await?;
     let address = listener.address();
@@ -40,7 +42,7 @@ pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
         upstream_timeout: options.upstream_timeout,
         ..Config::default()
     };
-    let layer = GateLayer::new(engine, config);
+    let layer = GateLayer::new(enforcer, config);
     let (authority, tour) = match options.origin {
         Some(base) => (base.0, String::new()),
         None => (start_sample().await?, sample::tour(address)),
@@ -85,6 +87,20 @@ fn auth_of(options: &ServeOptions) -> Result<Auth, Failure> {
             .map(Auth::Forward)
             .ok_or_else(|| Failure::Use("--auth forward: the URL has no usable host".into())),
         None => Ok(Auth::Elsewhere),
+    }
+}
+
+async fn enforcer_of(options: &ServeOptions, policy: &[u8]) -> Result<Arc<Enforcer>, Failure> {
+    let keys = keys::load_or_make(&options.keys)?;
+    let store = oncegate_host::store::open(&options.store).await;
+    let store = store.map_err(|error| match error {
+        OpenError::Sqlite(_) => Failure::Run(error.to_string()),
+        OpenError::NoScheme | OpenError::NoFile | OpenError::Unsupported(_) => Failure::Use(error.to_string()),
+    })?;
+    match Enforcer::new(policy, &keys, store, Options::default()).await {
+        Ok(enforcer) => Ok(Arc::new(enforcer)),
+        Err(error @ BuildError::Configuration(_)) => Err(Failure::Use(error.to_string())),
+        Err(error @ BuildError::Component(_)) => Err(Failure::Run(error.to_string())),
     }
 }
 

@@ -45,7 +45,7 @@ pub use self::answer::problem;
 pub use self::body::{BoxError, GateBody, boxed, full};
 pub use self::counters::Counters;
 pub use self::hops::remove_hop_by_hop;
-use crate::Engine;
+use crate::Enforcer;
 
 /// Why there is no answer from the service, for those that can tell: give it as the service's error. The texts are
 /// kept in the record; they must not hold anything of the request.
@@ -140,14 +140,14 @@ pub struct GateLayer {
 }
 
 impl GateLayer {
-    /// A gate that asks this engine.
-    pub fn new(engine: Arc<Engine>, config: Config) -> Self {
-        let names = engine.believed_headers().iter();
+    /// A gate that asks this enforcer.
+    pub fn new(enforcer: Arc<Enforcer>, config: Config) -> Self {
+        let names = enforcer.configuration().believed_headers.iter();
         let believed = names.filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok()).collect();
         let in_flight = Arc::new(Semaphore::new(config.max_in_flight));
         let waiting = Semaphore::new(config.max_waiting);
         let (tasks, counters) = (TaskTracker::new(), Counters::default());
-        GateLayer { shared: Arc::new(Shared { engine, believed, config, in_flight, waiting, tasks, counters }) }
+        GateLayer { shared: Arc::new(Shared { enforcer, believed, config, in_flight, waiting, tasks, counters }) }
     }
 
     /// How often each row was met.
@@ -214,7 +214,7 @@ where
 
 /// What all clones of a gate share.
 struct Shared {
-    engine: Arc<Engine>,
+    enforcer: Arc<Enforcer>,
     believed: Vec<HeaderName>,
     config: Config,
     in_flight: Arc<Semaphore>,
@@ -225,18 +225,19 @@ struct Shared {
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response<GateBody>, Fault>> + Send>>;
 
-/// The inner service, to be called at most once.
-type Origin = Box<dyn FnOnce(Request<GateBody>) -> Answering + Send>;
+/// The inner service.
+type Origin = Box<dyn FnMut(Request<GateBody>) -> Answering + Send>;
 
-fn origin<S, R, F>(mut inner: S) -> Origin
+fn origin<S, R, F>(inner: S) -> Origin
 where
-    S: Service<Request<GateBody>, Response = Response<R>, Future = F> + Send + 'static,
+    S: Service<Request<GateBody>, Response = Response<R>, Future = F> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     F: Future<Output = Result<Response<R>, S::Error>> + Send,
     R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
     Box::new(move |request| {
+        let mut inner = inner.clone();
         Box::pin(async move {
             let ready = poll_fn(|cx| inner.poll_ready(cx)).await;
             ready.map_err(|error| Fault::NotSent(format!("the service is not ready: {}", error.into())))?;

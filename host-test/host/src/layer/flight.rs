@@ -2,13 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use http::{Request, Response};
-use oncegate_core::decision::{Attempt, Proceed, Renewal, Settlement, Standing};
+use oncegate_core::decision::{Answer, Attempt, Proceed, Renewal, Settlement, Standing};
 use oncegate_core::request::Outcome;
-use oncegate_core::time::Timestamp;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -16,6 +15,7 @@ use super::answer::{self, Trouble};
 use super::body::{self, GateBody, Taken};
 use super::path::{jittered, short};
 use super::{Fault, Origin, Shared};
+use crate::{EngineError, Enforcer, circumstances, now};
 
 /// The first pause between two tries to settle; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -69,10 +69,8 @@ impl Flight {
 
     /// How long the call may take; `None`: the time is over.
     fn time_left(&self) -> Option<Duration> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = Timestamp::from_millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-        let left = self.proceed.answer_by.as_millis().checked_sub(now.as_millis()).filter(|left| *left > 0)?;
-        let left = Duration::from_millis(left);
+        let left = self.proceed.answer_by.as_millis().checked_sub(now().latest.as_millis())?;
+        let left = Some(Duration::from_millis(left)).filter(|left| !left.is_zero())?;
         Some(self.shared.config.upstream_timeout.map_or(left, |most| most.min(left)))
     }
 
@@ -80,19 +78,15 @@ impl Flight {
         let Some(every) = self.proceed.renew_every else { return };
         while timeout(every, &mut landed).await.is_err() {
             let attempt = &mut self.proceed.attempt;
-            match self.shared.engine.renew(attempt).await {
-                Ok(Ok(Renewal::Renewed(renewed))) => *attempt = renewed,
-                Ok(Ok(Renewal::Refused(row))) => {
+            match renew(&self.shared.enforcer, attempt).await {
+                Ok(Renewal::Renewed(renewed)) => *attempt = renewed,
+                Ok(Renewal::Refused(row)) => {
                     self.shared.counters.count(&row);
                     tracing::warn!(%row, operation = attempt.operation, attempt = short(&attempt.id), "not renewed");
                     return;
                 }
-                Ok(Ok(Renewal::Unavailable(detail))) => {
+                Ok(Renewal::Unavailable(detail)) => {
                     tracing::warn!(detail, attempt = short(&attempt.id), "not renewed");
-                }
-                Ok(Err(error)) => {
-                    tracing::error!(?error, attempt = short(&attempt.id), "the engine cannot renew this attempt");
-                    return;
                 }
                 Err(error) => tracing::error!(%error, attempt = short(&attempt.id), "the engine failed to renew"),
             }
@@ -111,7 +105,7 @@ impl Flight {
             if !again || begun.elapsed() >= config.hold {
                 if let Some((answer, rest)) = held.take() {
                     answer(match told {
-                        Some(told) => self.released(told, rest),
+                        Some(told) => released(told, rest),
                         None => self.shared.trouble(Trouble::Unrecorded),
                     });
                 }
@@ -132,19 +126,16 @@ impl Flight {
     /// The settlement, if there is one, and whether to try again.
     async fn settle_once(&self, outcome: &Outcome) -> (Option<Settlement>, bool) {
         let attempt = &self.proceed.attempt;
-        match self.shared.engine.settle(attempt, outcome).await {
-            Ok(Ok(settlement)) => {
+        match settle(&self.shared.enforcer, attempt, outcome).await {
+            Ok(settlement) => {
                 self.settled(&settlement, attempt);
                 let again = matches!(settlement.standing, Standing::Unrecorded(_));
                 (Some(settlement), again)
             }
-            Ok(Err(error)) => {
-                tracing::error!(?error, attempt = short(&attempt.id), "the engine cannot settle this attempt");
-                (None, false)
-            }
             Err(error) => {
                 tracing::error!(%error, attempt = short(&attempt.id), "the engine failed to settle");
-                (None, true)
+                // Another instance may do better, but no other will judge the attempt otherwise.
+                (None, !matches!(error, EngineError::Attempt(_)))
             }
         }
     }
@@ -163,19 +154,26 @@ impl Flight {
             tracing::error!(%row, %operation, attempt = id, "a double effect is suspected; look into the origin's books");
         }
     }
+}
 
-    /// What the client is given. An oversized answer's body follows its head, unless the engine holds it back: what it
-    /// gives instead has a body of its own.
-    fn released(&self, settlement: Settlement, rest: Option<GateBody>) -> Response<GateBody> {
-        match rest {
-            Some(rest) if settlement.response.body.is_empty() => answer::with_body(settlement.response, rest),
-            _ => answer::whole(settlement.response),
-        }
+async fn settle(enforcer: &Enforcer, attempt: &Attempt, outcome: &Outcome) -> Result<Settlement, EngineError> {
+    enforcer.settle(attempt, outcome.clone(), circumstances()?).await
+}
+
+async fn renew(enforcer: &Enforcer, attempt: &Attempt) -> Result<Renewal, EngineError> {
+    enforcer.renew(attempt, circumstances()?).await
+}
+
+/// What the client is given. An oversized answer's body follows its head, unless something else is given in its place.
+fn released(settlement: Settlement, rest: Option<GateBody>) -> Response<GateBody> {
+    match (settlement.answer, rest) {
+        (Answer::Origin(head), Some(rest)) => answer::with_body(head, rest),
+        (Answer::Origin(told) | Answer::Instead(told), _) => answer::whole(told),
     }
 }
 
 /// Calls the service, within the time, for an answer of at most so many bytes.
-async fn call(origin: Origin, request: Request<GateBody>, within: Duration, max_response: u64) -> Landed {
+async fn call(mut origin: Origin, request: Request<GateBody>, within: Duration, max_response: u64) -> Landed {
     let answering = async {
         let (head, body) = origin(request).await?.into_parts();
         let taken = body::take(body, max_response).await;

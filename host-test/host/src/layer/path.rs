@@ -15,6 +15,7 @@ use super::answer::{Trouble, head_of, whole};
 use super::body::{self, GateBody, Taken};
 use super::flight::Flight;
 use super::{Fault, Origin, PeerAddress, Properties, Shared, remove_hop_by_hop};
+use crate::{EngineError, circumstances};
 
 impl Shared {
     /// Answers one request.
@@ -25,7 +26,7 @@ impl Shared {
             }
         }
         let head = head_of(&request);
-        match self.engine.cover(&head).await {
+        match self.enforcer.cover(&head).await {
             Ok(Coverage::Pass(row)) => {
                 self.counters.count(&row);
                 self.pass(origin, request).await
@@ -44,7 +45,7 @@ impl Shared {
     }
 
     /// Forwards what is not covered.
-    async fn pass(&self, origin: Origin, request: Request<GateBody>) -> Response<GateBody> {
+    async fn pass(&self, mut origin: Origin, request: Request<GateBody>) -> Response<GateBody> {
         match origin(request).await {
             Ok(response) => response,
             Err(fault) => {
@@ -117,7 +118,7 @@ impl Shared {
     /// Admits once, and goes on to whatever that allows.
     async fn attempt(self: Arc<Self>, covered: Covered, conditions: Conditions, reply: oneshot::Sender<Ended>) {
         let begun = Instant::now();
-        let admission = match self.engine.admit(&covered.asked, conditions).await {
+        let admission = match self.ask(&covered.asked, conditions).await {
             Ok(admission) => admission,
             Err(error) => {
                 tracing::error!(%error, "the engine failed to admit");
@@ -143,6 +144,10 @@ impl Shared {
             | Decision::Refuse(told)
             | Decision::Unavailable(told) => answer(reply, whole(told)),
         }
+    }
+
+    async fn ask(&self, asked: &Asked, conditions: Conditions) -> Result<Admission, EngineError> {
+        self.enforcer.admit(asked.clone(), conditions, circumstances()?).await
     }
 
     fn admitted(&self, admission: &Admission, took: Duration) {
