@@ -1,4 +1,5 @@
-//! The key file: `{"partition": HEX, "secrets": [{"id": 1, "secret": HEX}]}`, readable by its owner only.
+//! The key file: `{"partition": HEX, "secrets": [{"id": 1, "secret": HEX}]}`, readable by its owner only; the secrets of
+//! webhooks stand there as well: `"webhooks": [{"name": NAME, "secret": HEX}]`.
 //!
 //! Whoever loses it loses every record: nothing that was made under its secrets can be found again.
 
@@ -17,6 +18,16 @@ use crate::failure::Failure;
 struct KeyFile {
     partition: String,
     secrets: Vec<KeyFileSecret>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    webhooks: Vec<KeyFileWebhook>,
+}
+
+/// The key by which a webhook's sender signs, under the name that rules use.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyFileWebhook {
+    name: String,
+    secret: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,7 +42,8 @@ pub(crate) fn load_or_make(path: &Path) -> Result<Keyring, Failure> {
     match load(path)? {
         Some(keyring) => Ok(keyring),
         None => {
-            make(path).map_err(|error| Failure::Run(format!("cannot make the key file {}: {error}", path.display())))?;
+            make(path)
+                .map_err(|error| Failure::Run(format!("cannot make the key file {}: {error}", path.display())))?;
             tracing::warn!(file = %path.display(), "made a key file; keep it: without it no record can be found again");
             load(path)?.ok_or_else(|| Failure::Run(format!("the key file {} has gone again", path.display())))
         }
@@ -55,13 +67,16 @@ fn load(path: &Path) -> Result<Option<Keyring>, Failure> {
     let partition = unhex(&file.partition).ok_or_else(|| wrong("`partition` is not hexadecimal".into()))?;
     let secrets = file.secrets.iter().map(|held| Some(Secret { id: held.id, bytes: unhex(&held.secret)? }));
     let secrets = secrets.collect::<Option<_>>().ok_or_else(|| wrong("a `secret` is not hexadecimal".into()))?;
-    Ok(Some(Keyring { partition, secrets }))
+    let webhooks = file.webhooks.into_iter().map(|held| Some((held.name, unhex(&held.secret)?)));
+    let webhooks =
+        webhooks.collect::<Option<_>>().ok_or_else(|| wrong("a webhook's `secret` is not hexadecimal".into()))?;
+    Ok(Some(Keyring { partition, secrets, webhooks }))
 }
 
 /// Makes the file whole or not at all, and never over another's: gateways may start side by side.
 fn make(path: &Path) -> std::io::Result<()> {
     let secret = KeyFileSecret { id: 1, secret: fresh()? };
-    let text = serde_json::to_vec_pretty(&KeyFile { partition: fresh()?, secrets: vec![secret] })?;
+    let text = serde_json::to_vec_pretty(&KeyFile { partition: fresh()?, secrets: vec![secret], webhooks: vec![] })?;
     let draft = draft_of(path)?;
     let written = write_new(&draft, &text).and_then(|()| match fs::hard_link(&draft, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),

@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn forwarded_headers_of_strangers_are_replaced() {
-        let mut theirs = headers(&[("host", "api.test"), ("x-forwarded-for", "10.9.9.9"), ("x-forwarded-proto", "https")]);
+        let mut theirs =
+            headers(&[("host", "api.test"), ("x-forwarded-for", "10.9.9.9"), ("x-forwarded-proto", "https")]);
         forward(&mut theirs, Some(IpAddr::from([192, 0, 2, 1])), false);
         let expected = [
             ("host", "api.test"),
@@ -117,7 +118,8 @@ mod tests {
 
     #[test]
     fn forwarded_headers_of_declared_peers_are_continued() {
-        let mut theirs = headers(&[("host", "api.test"), ("x-forwarded-for", "10.9.9.9"), ("x-forwarded-proto", "https")]);
+        let mut theirs =
+            headers(&[("host", "api.test"), ("x-forwarded-for", "10.9.9.9"), ("x-forwarded-proto", "https")]);
         forward(&mut theirs, Some(IpAddr::from([127, 0, 0, 1])), true);
         let all: Vec<_> = theirs.get_all(FORWARDED_FOR).iter().collect();
         assert_eq!(all, ["10.9.9.9", "127.0.0.1"]);

@@ -23,7 +23,8 @@ pub(crate) fn covering_all(scope: &Scope, upstream_timeout: Option<Duration>) ->
     });
     if let (Some(timeout), Some(rule)) = (upstream_timeout, rule.as_object_mut()) {
         let lease = timeout.saturating_add(FOR_SETTLING);
-        let spans = [("upstream_timeout", timeout), ("settle_bound", FOR_SETTLING), ("lease", lease), ("max_run", lease)];
+        let spans =
+            [("upstream_timeout", timeout), ("settle_bound", FOR_SETTLING), ("lease", lease), ("max_run", lease)];
         for (name, span) in spans {
             rule.insert(name.into(), format!("{}ms", span.as_millis()).into());
         }
@@ -33,9 +34,7 @@ pub(crate) fn covering_all(scope: &Scope, upstream_timeout: Option<Duration>) ->
 
 /// What the sample origin offers. Keys may also stand in a booking's body.
 pub(crate) fn of_sample() -> Vec<u8> {
-    let rule = |operation: &str, path: &str, scope: Value, key: Value| {
-        json!({ "operation": operation, "match": { "methods": ["POST"], "path": path }, "key": key, "scope": scope })
-    };
+    let rule = |operation: &str, path: &str, scope: Value, key: Value| json!({ "operation": operation, "match": { "methods": ["POST"], "path": path }, "key": key, "scope": scope });
     let tenant = json!({ "header": "X-Tenant" });
     let header = json!({ "header": "Idempotency-Key" });
     let either = json!({ "header": "Idempotency-Key", "body": "/idempotency_key" });

@@ -70,7 +70,12 @@ impl Books {
         }
     }
 
-    async fn act(&self, kind: &'static str, name: &str, request: Request<Incoming>) -> Result<Response<GateBody>, BoxError> {
+    async fn act(
+        &self,
+        kind: &'static str,
+        name: &str,
+        request: Request<Incoming>,
+    ) -> Result<Response<GateBody>, BoxError> {
         let instructions = Instructions::read(request.headers());
         let body = Limited::new(request.into_body(), LARGEST_BODY).collect().await?.to_bytes();
         tokio::time::sleep(instructions.slow).await;

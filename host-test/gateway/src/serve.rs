@@ -21,7 +21,8 @@ use crate::listen::{Listener, stop_signal};
 use crate::origin::Origin;
 use crate::{keys, policy, sample};
 
-const HOW_TO_SCOPE: &str = "an origin needs a policy or a scope, because two callers who choose the same key must not get each other's answers
+const HOW_TO_SCOPE: &str =
+    "an origin needs a policy or a scope, because two callers who choose the same key must not get each other's answers
   --scope header:X-Tenant       keys are unique per value of a header that your proxy sets (see --peer)
   --scope jwt --auth jwks:FILE  keys are unique per principal of a verified bearer token
   --scope shared                all callers share one space of keys: only if they are one party

@@ -1,5 +1,7 @@
 //! Gateways that die, clients that hang up, and stopping: the origin is called once whatever ends in between.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
+
 mod support;
 
 use std::time::{Duration, Instant};
@@ -36,7 +38,10 @@ async fn a_gateway_killed_between_claim_and_answer_leaves_the_truth() {
     tokio::time::sleep(lease.saturating_sub(claimed.elapsed()) + Duration::from_millis(100)).await;
     for _ in 0..2 {
         let answer = order("k").send(gateway.address).await;
-        assert_eq!((answer.code(), answer.problem().as_str(), world.calls("orders").await), (409, "outcome-unknown", 1));
+        assert_eq!(
+            (answer.code(), answer.problem().as_str(), world.calls("orders").await),
+            (409, "outcome-unknown", 1)
+        );
     }
     assert_eq!(world.effects("orders").await, 1);
 }

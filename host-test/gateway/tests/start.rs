@@ -1,5 +1,7 @@
 //! Starting: what is asked for, what is refused and why, and the tour that the program prints.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
+
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
@@ -61,10 +63,9 @@ async fn the_sample_tour_holds() {
     assert!(tour.contains(&format!("curl -i http://{}/orders", gateway.address)), "{tour}");
 
     let at = gateway.address;
-    let calls = || async move {
-        Ask::get("/_origin/calls").send(at).await.json()["calls"]["orders"].as_u64().unwrap()
-    };
-    let order = |key: &str, quantity: u32| Ask::post("/orders").key(key).json(json!({ "sku": "lamp", "quantity": quantity }));
+    let calls = || async move { Ask::get("/_origin/calls").send(at).await.json()["calls"]["orders"].as_u64().unwrap() };
+    let order =
+        |key: &str, quantity: u32| Ask::post("/orders").key(key).json(json!({ "sku": "lamp", "quantity": quantity }));
 
     let first = order("order-1", 2).send(at).await;
     assert_eq!((first.code(), first.replayed(), calls().await), (201, false, 1));

@@ -61,5 +61,5 @@ async fn authenticate(mut request: Request, next: Next) -> Response {
 /// Fresh ones are right for a store in memory only: a store that lasts needs secrets that last.
 fn keys() -> Result<Keyring, Box<dyn Error>> {
     let secret = Secret { id: 1, bytes: entropy()?.to_vec() };
-    Ok(Keyring { partition: entropy()?.to_vec(), secrets: vec![secret] })
+    Ok(Keyring { partition: entropy()?.to_vec(), secrets: vec![secret], webhooks: vec![] })
 }

@@ -1,6 +1,8 @@
 //! The gate in front of a service in the same process: the real component over a store in memory. Each answer is paired
 //! with the calls of the service.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +30,8 @@ async fn gate(more: Value, config: Config) -> GateLayer {
         rule[name] = value.clone();
     }
     let policy = json!({ "version": 1, "rules": [rule] }).to_string();
-    let keys = Keyring { partition: vec![1; 32], secrets: vec![Secret { id: 1, bytes: vec![2; 32] }] };
+    let keys =
+        Keyring { partition: vec![1; 32], secrets: vec![Secret { id: 1, bytes: vec![2; 32] }], webhooks: vec![] };
     let store = store::open("memory").await.unwrap();
     let enforcer = Enforcer::new(policy.as_bytes(), &keys, store, Options::default()).await.unwrap();
     GateLayer::new(Arc::new(enforcer), config)
@@ -93,9 +96,7 @@ async fn a_service_that_was_not_reached_may_be_called_again() {
     let counting = calls.clone();
     let inner = service_fn(move |_: Request<GateBody>| {
         let call = counting.one_more();
-        async move {
-            if call == 1 { Err(Fault::NotSent("nobody there".into())) } else { Ok(Response::new(full("done"))) }
-        }
+        async move { if call == 1 { Err(Fault::NotSent("nobody there".into())) } else { Ok(Response::new(full("done"))) } }
     });
     let service = gate(json!({}), Config::default()).await.layer(inner);
     let (status, problem, _) = ask(&service, order("k")).await;

@@ -73,7 +73,8 @@ impl Jwks {
 
     fn claims(&self, token: &str) -> Option<Map<String, Value>> {
         let told = jsonwebtoken::decode_header(token).ok()?;
-        let fitting = self.keys.iter().filter(|key| key.algorithm == told.alg && (told.kid.is_none() || key.id == told.kid));
+        let fitting =
+            self.keys.iter().filter(|key| key.algorithm == told.alg && (told.kid.is_none() || key.id == told.kid));
         fitting.into_iter().find_map(|key| {
             let validation = self.validation(key.algorithm);
             jsonwebtoken::decode::<Map<String, Value>>(token, &key.key, &validation).ok().map(|token| token.claims)

@@ -44,7 +44,9 @@ impl TestOrigin {
                     counted.fetch_add(1, Ordering::SeqCst);
                     answer(request)
                 });
-                tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
+                );
             }
         });
         TestOrigin { address, calls, connections, task }

@@ -8,14 +8,15 @@ use futures_util::FutureExt;
 use http::{Request, Response};
 use oncegate_core::decision::{Answer, Attempt, Proceed, Renewal, Settlement, Standing};
 use oncegate_core::request::Outcome;
+use oncegate_core::time::Timestamp;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::answer::{self, Trouble};
 use super::body::{self, GateBody, Taken};
 use super::path::{jittered, short};
-use super::{Fault, Origin, Shared};
-use crate::{EngineError, Enforcer, circumstances, now};
+use super::{Config, Fault, Origin, Shared};
+use crate::{Enforcer, EngineError, circumstances, now};
 
 /// The first pause between two tries to settle; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -30,13 +31,13 @@ pub(super) struct Flight {
 }
 
 /// What came back: the outcome, and for an oversized answer what is to be streamed.
-struct Landed {
-    outcome: Outcome,
+pub(super) struct Landed {
+    pub(super) outcome: Outcome,
     rest: Option<GateBody>,
 }
 
-impl Landed {
-    fn of(outcome: Outcome) -> Self {
+impl From<Outcome> for Landed {
+    fn from(outcome: Outcome) -> Self {
         Landed { outcome, rest: None }
     }
 }
@@ -46,32 +47,25 @@ impl Flight {
     /// outcome could be recorded.
     pub(super) async fn run(
         mut self,
-        origin: Origin,
+        mut origin: Origin,
         mut request: Request<GateBody>,
         answer: impl FnOnce(Response<GateBody>),
     ) {
-        let Some(left) = self.time_left() else {
+        let Some(left) = time_left(&self.shared.config, self.proceed.answer_by) else {
             let outcome = Outcome::NotSent("the lease would not have covered the call".into());
-            return self.settle(Landed::of(outcome), answer).await;
+            return self.settle(outcome.into(), answer).await;
         };
         answer::replace(request.headers_mut(), std::mem::take(&mut self.proceed.send));
         let (landed_now, landed) = oneshot::channel();
         let max_response = self.proceed.max_response;
         let calling = async {
-            let landed = call(origin, request, left, max_response).await;
+            let landed = call(&mut origin, request, left, max_response).await;
             drop(landed_now);
             landed
         };
         // Both end together: a renewal under way is waited for, so that its value is the one to settle with.
         let (came, ()) = tokio::join!(calling, self.renew_until(landed));
         self.settle(came, answer).await;
-    }
-
-    /// How long the call may take; `None`: the time is over.
-    fn time_left(&self) -> Option<Duration> {
-        let left = self.proceed.answer_by.as_millis().checked_sub(now().latest.as_millis())?;
-        let left = Some(Duration::from_millis(left)).filter(|left| !left.is_zero())?;
-        Some(self.shared.config.upstream_timeout.map_or(left, |most| most.min(left)))
     }
 
     async fn renew_until(&mut self, mut landed: oneshot::Receiver<()>) {
@@ -94,7 +88,7 @@ impl Flight {
     }
 
     /// Settles until it is recorded, or the time for it is over. The answer is held back for a shorter time.
-    async fn settle(&self, landed: Landed, answer: impl FnOnce(Response<GateBody>)) {
+    pub(super) async fn settle(&self, landed: Landed, answer: impl FnOnce(Response<GateBody>)) {
         let Landed { outcome, rest } = landed;
         let config = &self.shared.config;
         let begun = Instant::now();
@@ -172,8 +166,20 @@ fn released(settlement: Settlement, rest: Option<GateBody>) -> Response<GateBody
     }
 }
 
+/// How long a call may take that must be answered by then; `None`: the time is over.
+pub(super) fn time_left(config: &Config, answer_by: Timestamp) -> Option<Duration> {
+    let left = answer_by.as_millis().checked_sub(now().latest.as_millis())?;
+    let left = Some(Duration::from_millis(left)).filter(|left| !left.is_zero())?;
+    Some(config.upstream_timeout.map_or(left, |most| most.min(left)))
+}
+
 /// Calls the service, within the time, for an answer of at most so many bytes.
-async fn call(mut origin: Origin, request: Request<GateBody>, within: Duration, max_response: u64) -> Landed {
+pub(super) async fn call(
+    origin: &mut Origin,
+    request: Request<GateBody>,
+    within: Duration,
+    max_response: u64,
+) -> Landed {
     let answering = async {
         let (head, body) = origin(request).await?.into_parts();
         let taken = body::take(body, max_response).await;
@@ -187,14 +193,12 @@ async fn call(mut origin: Origin, request: Request<GateBody>, within: Duration, 
         Err(_) => Err(Fault::Lost(format!("no whole answer within {} ms", within.as_millis()))),
     };
     match landed {
-        Ok((head, Taken::Whole(bytes))) => {
-            Landed::of(Outcome::Answered(answer::told(&head, bytes.to_vec())))
-        }
+        Ok((head, Taken::Whole(bytes))) => Outcome::Answered(answer::told(&head, bytes.to_vec())).into(),
         Ok((head, Taken::Larger(start, rest))) => Landed {
             outcome: Outcome::Oversized(answer::told(&head, Vec::new())),
             rest: Some(body::rejoined(start, rest)),
         },
-        Err(Fault::NotSent(why)) => Landed::of(Outcome::NotSent(why)),
-        Err(Fault::Lost(why)) => Landed::of(Outcome::Lost(why)),
+        Err(Fault::NotSent(why)) => Outcome::NotSent(why).into(),
+        Err(Fault::Lost(why)) => Outcome::Lost(why).into(),
     }
 }

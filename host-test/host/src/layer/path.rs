@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::EXPECT;
+use http::header::{AUTHORIZATION, COOKIE, EXPECT, HOST};
 use http::request::Parts;
-use http::{Request, Response};
-use oncegate_core::decision::{Admission, Conditions, Coverage, Decision, Wait};
-use oncegate_core::request::{Body, Head, Request as Asked};
+use http::{Request, Response, Uri};
+use oncegate_core::decision::{Admission, Conditions, Coverage, Decision, Inquiry, Wait};
+use oncegate_core::request::{Body, Head, Outcome, Request as Asked};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::answer::{Trouble, head_of, whole};
 use super::body::{self, GateBody, Taken};
-use super::flight::Flight;
+use super::flight::{self, Flight};
 use super::{Fault, Origin, PeerAddress, Properties, Shared, remove_hop_by_hop};
 use crate::{EngineError, circumstances};
 
@@ -116,15 +116,21 @@ impl Shared {
     }
 
     /// Admits once, and goes on to whatever that allows.
-    async fn attempt(self: Arc<Self>, covered: Covered, conditions: Conditions, reply: oneshot::Sender<Ended>) {
+    async fn attempt(self: Arc<Self>, mut covered: Covered, conditions: Conditions, reply: oneshot::Sender<Ended>) {
         let begun = Instant::now();
-        let admission = match self.ask(&covered.asked, conditions).await {
-            Ok(admission) => admission,
-            Err(error) => {
-                tracing::error!(%error, "the engine failed to admit");
-                return answer(reply, self.trouble(Trouble::Unavailable));
+        let flight = |proceed| Flight { shared: Arc::clone(&self), proceed, begun };
+        let mut admission = self.ask(&covered.asked, conditions).await;
+        if let Ok(Admission { decision: Decision::Ask(inquiry), .. }) = &admission {
+            let inquiry = Inquiry::clone(inquiry);
+            let lookup = self.look_up(&mut covered, &inquiry).await;
+            admission = self.answered(&inquiry, lookup).await;
+            if admission.is_err() {
+                // The claim is made, and whatever went wrong, nothing was sent.
+                let unsent = Outcome::NotSent("the engine failed between claim and call".into());
+                return flight(inquiry.proceed).settle(unsent.into(), |response| answer(reply, response)).await;
             }
-        };
+        }
+        let Ok(admission) = admission else { return answer(reply, self.trouble(Trouble::Unavailable)) };
         self.admitted(&admission, begun.elapsed());
         match admission.decision {
             Decision::Bypass => {
@@ -133,8 +139,8 @@ impl Shared {
             }
             Decision::Proceed(proceed) => {
                 let Covered { origin, parts, rest, place, .. } = covered;
-                let flight = Flight { shared: Arc::clone(&self), proceed: *proceed, begun };
-                flight.run(origin, Request::from_parts(parts, rest.joined()), |response| answer(reply, response)).await;
+                let request = Request::from_parts(parts, rest.joined());
+                flight(*proceed).run(origin, request, |response| answer(reply, response)).await;
                 drop(place);
             }
             Decision::Wait(wait) => drop(reply.send(Ended::Waiting(Box::new(covered), wait))),
@@ -143,11 +149,38 @@ impl Shared {
             | Decision::Stop(told)
             | Decision::Refuse(told)
             | Decision::Unavailable(told) => answer(reply, whole(told)),
+            Decision::Ask(_) => {
+                tracing::error!("the engine asks twice");
+                answer(reply, self.trouble(Trouble::Unavailable));
+            }
         }
     }
 
     async fn ask(&self, asked: &Asked, conditions: Conditions) -> Result<Admission, EngineError> {
-        self.enforcer.admit(asked.clone(), conditions, circumstances()?).await
+        let admission = async { self.enforcer.admit(asked.clone(), conditions, circumstances()?).await };
+        admission.await.inspect_err(|error| tracing::error!(%error, "the engine failed to admit"))
+    }
+
+    async fn answered(&self, inquiry: &Inquiry, lookup: Outcome) -> Result<Admission, EngineError> {
+        let admission = async { self.enforcer.answered(inquiry.clone(), lookup, circumstances()?).await };
+        admission.await.inspect_err(|error| tracing::error!(%error, "the engine failed to take a lookup's answer"))
+    }
+
+    /// Asks the service for a fact with GET, as the caller: with its credentials and what is believed of it.
+    async fn look_up(&self, covered: &mut Covered, inquiry: &Inquiry) -> Outcome {
+        let target = std::str::from_utf8(&inquiry.target).ok().and_then(|target| target.parse::<Uri>().ok());
+        let (Some(target), Some(left)) = (target, flight::time_left(&self.config, inquiry.proceed.answer_by)) else {
+            return Outcome::NotSent("the lookup has no usable target, or no time".into());
+        };
+        let mut request = Request::new(body::full(""));
+        *request.uri_mut() = target;
+        for name in [HOST, AUTHORIZATION, COOKIE].iter().chain(&self.believed) {
+            for value in covered.parts.headers.get_all(name) {
+                request.headers_mut().append(name, value.clone());
+            }
+        }
+        request.extensions_mut().extend(covered.parts.extensions.clone());
+        flight::call(&mut covered.origin, request, left, inquiry.max_body).await.outcome
     }
 
     fn admitted(&self, admission: &Admission, took: Duration) {
