@@ -61,15 +61,8 @@ impl Instances {
         Engine::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state).map_err(unusable)?;
         let ready = linker.instantiate_pre(&compiled.component).and_then(EnginePre::new).map_err(unusable)?;
         let permits = Semaphore::new(options.instances.max(1));
-        let instances = Instances {
-            compiled,
-            ready,
-            policy: policy.to_vec(),
-            keys,
-            options,
-            idle: Mutex::default(),
-            permits,
-        };
+        let instances =
+            Instances { compiled, ready, policy: policy.to_vec(), keys, options, idle: Mutex::default(), permits };
         let (first, configured) = instances.make(backing).await.map_err(unusable)?;
         let configured = configured.map_err(|wit::ConfigurationError { path, message }| {
             BuildError::Configuration(ConfigurationError { path, message })
