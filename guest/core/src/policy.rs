@@ -17,9 +17,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::decision::Knowledge;
+use crate::identity::KeyFormat;
 use crate::plan::Plan;
 use crate::request::Head;
-use document::{InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
+use document::{Ambiguous, InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
 use target::Template;
 use webhook::Webhook;
 
@@ -47,6 +48,7 @@ impl core::error::Error for ConfigurationError {}
 #[derive(Debug)]
 pub struct Policy {
     unmatched: Unmatched,
+    ambiguous: Ambiguous,
     described_by: Option<String>,
     rules: Vec<Arc<Rule>>,
     /// The document in canonical form, hashed.
@@ -62,6 +64,8 @@ pub struct Rule {
     pub methods: Vec<String>,
     /// Covered paths.
     pub template: Template,
+    /// What becomes of a covered request that can be read in two ways.
+    pub ambiguous: Ambiguous,
     /// Where the client key stands.
     pub key: KeySource,
     /// Where it is unique.
@@ -125,6 +129,8 @@ pub struct KeySource {
     pub required: bool,
     /// Whether the header may hold it without quotes.
     pub bare: bool,
+    /// What it must look like.
+    pub format: KeyFormat,
 }
 
 /// Where a durable business fact may be looked up.
@@ -186,17 +192,24 @@ impl Policy {
     /// no spelling goes round a rule.
     pub fn route(&self, head: &Head) -> Route<'_> {
         let reading = matches!(head.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
-        if target::overrides_method(head) {
-            return Route::Refuse("method-override", "the request asks for another method than its own".into());
-        }
-        let rule = self.rules.iter().find_map(|rule| {
-            let found = rule.methods.contains(&head.method).then(|| rule.template.matches(head.path()))??;
+        let path = head.path();
+        let mut of_method = self.rules.iter().filter(|rule| rule.methods.contains(&head.method));
+        let rule = of_method.clone().find_map(|rule| {
+            let found = rule.template.matches(path)?;
             Some((rule, found.into_iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect()))
         });
-        if (!reading || rule.is_some())
-            && let Some(why) = target::plain(head.path())
-        {
-            return Route::Refuse("target-ambiguous", why.into());
+        let accepts = rule.as_ref().map_or(self.ambiguous, |(rule, _)| rule.ambiguous) == Ambiguous::Accept;
+        if !accepts && target::overrides_method(head) {
+            return Route::Refuse("method-override", "the request asks for another method than its own".into());
+        }
+        if !accepts && (!reading || rule.is_some()) {
+            if let Some(why) = target::plain(path) {
+                return Route::Refuse("target-ambiguous", why.into());
+            }
+            if rule.is_none() && of_method.any(|rule| rule.template.matches_but_for_slash(path)) {
+                let why = "a rule covers this path but for the slash at its end: spell it as the rule does";
+                return Route::Refuse("target-ambiguous", why.into());
+            }
         }
         match (rule, reading, self.unmatched) {
             (Some((rule, found)), _, _) => Route::Covered(rule, found),
