@@ -15,8 +15,6 @@ const IMPORTS: &str = "oncegate:idempotency/";
 
 /// The most bytes that the component may have. The promise is 300 KiB and it stands at 395: a third of the code reads the
 /// policy (serde_json under serde_path_to_error), which has to become smaller before this can.
-const MAX_SIZE: usize = 420 << 10; reading the policy takes a third of it (serde_json
-/// under serde_path_to_error), and has to become smaller first.
 const MAX_SIZE: usize = 340 << 10;
 
 /// The guest's own profile; the host's stays as the workspace says.
