@@ -15,16 +15,19 @@ use alloc::vec::Vec;
 
 pub use body::BodyForm;
 
-use crate::canonical::json::{Pointer, Role, Selection};
+use crate::canonical::json::{Pointer, Role, Selection, Wanted};
 use crate::canonical::media_type::trim;
 use crate::canonical::{FormError, Parts, form};
 use crate::decision::Id;
+use crate::keyring::{Derived, mac};
 use crate::policy::KeySource;
 use crate::policy::document::{BodyProfile, FingerprintDocument, Invalid, QueryProfile};
 use crate::request::{Head, values};
 
 /// Raised when the same recipe would give other bytes.
 const ALGORITHM: &[u8] = b"1";
+
+const HALF: usize = 16;
 
 /// A recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,10 +36,47 @@ pub struct Plan {
     body: BodyProfile,
     invalid: Invalid,
     selection: Selection,
+    /// The same, less what a retry may change; none: nothing may.
+    rebindable: Option<Selection>,
     key_in_query: Option<String>,
     query: QueryProfile,
     headers: Vec<String>,
     properties: Vec<String>,
+}
+
+/// A body in its form, and in the one less what a retry may change.
+pub struct BodyForms<'b> {
+    whole: BodyForm<'b>,
+    rebindable: Option<BodyForm<'b>>,
+}
+
+/// What a request comes to. Without a key it tells nothing about what a record holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// All that defines the action.
+    pub whole: [u8; 32],
+    /// The same, less what a retry may change.
+    pub rebindable: Option<[u8; 32]>,
+}
+
+impl BodyForms<'_> {
+    /// The client key, where the plan looks for it in the body.
+    pub fn key(&self) -> &Wanted {
+        &self.whole.key
+    }
+}
+
+impl Digest {
+    /// The fingerprint under a secret. Of a plan that lets a retry change something, the first half is over what it may
+    /// not change and the second over everything; else it is over everything.
+    pub(crate) fn keyed(&self, plan: &Plan, secret: &Derived) -> [u8; 32] {
+        let keyed = |digest: &[u8; 32]| mac(&secret.fingerprint, &[&plan.id, digest]);
+        let whole = keyed(&self.whole);
+        let Some(rebindable) = &self.rebindable else { return whole };
+        let mut halves = keyed(rebindable);
+        halves.iter_mut().skip(HALF).zip(whole).for_each(|(to, from)| *to = from);
+        halves
+    }
 }
 
 impl Plan {
@@ -44,6 +84,7 @@ impl Plan {
     pub(crate) fn new(written: &FingerprintDocument, headers: Vec<String>, key: &KeySource) -> Option<Self> {
         let excluded = in_order(written.exclude.iter().chain(&key.body));
         let selected = in_order(&written.select);
+        let rebind = in_order(&written.retryable_rebind);
         let properties = in_order(&written.properties);
         let mut id = Parts::new("oncegate plan");
         id.add(ALGORITHM)
@@ -51,22 +92,27 @@ impl Plan {
             .add(invalid_name(written.invalid))
             .add(query_name(written.query));
         id.add_optional(key.query.as_ref().map(String::as_bytes));
-        for list in [&excluded, &selected, &headers, &properties] {
+        for list in [&excluded, &selected, &rebind, &headers, &properties] {
             id.count(list.len());
             for item in list {
                 id.add(item.as_bytes());
             }
         }
-        let role =
-            |role, list: Vec<String>| list.into_iter().filter_map(move |text| Some((role, Pointer::parse(&text)?)));
-        let wanted = key.body.iter().cloned().collect();
-        let pointers =
-            role(Role::Exclude, excluded).chain(role(Role::Select, selected)).chain(role(Role::Want, wanted));
+        let role = |role, list: &[String]| {
+            list.iter().filter_map(|text| Some((role, Pointer::parse(text)?))).collect::<Vec<_>>()
+        };
+        let wanted: Vec<String> = key.body.iter().cloned().collect();
+        let kept = [role(Role::Exclude, &excluded), role(Role::Select, &selected), role(Role::Want, &wanted)].concat();
+        let rebindable = match rebind.is_empty() {
+            true => None,
+            false => Some(Selection::new([kept.clone(), role(Role::Exclude, &rebind)].concat())?),
+        };
         Some(Plan {
             id: shorten(id.finish()),
             body: written.body,
             invalid: written.invalid,
-            selection: Selection::new(pointers.collect())?,
+            selection: Selection::new(kept)?,
+            rebindable,
             key_in_query: key.query.clone(),
             query: written.query,
             headers,
@@ -79,14 +125,23 @@ impl Plan {
         &self.id
     }
 
+    /// Whether two fingerprints differ at most in what a retry may change.
+    pub(crate) fn rebinds(&self, one: &[u8; 32], other: &[u8; 32]) -> bool {
+        let first = |fingerprint: &[u8; 32]| fingerprint.first_chunk::<HALF>().copied();
+        self.rebindable.is_some() && first(one) == first(other)
+    }
+
     /// Whether the plan reads this header, beside those that say how the body is to be read.
     pub(crate) fn reads_header(&self, name: &[u8]) -> bool {
         self.headers.iter().any(|header| header.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Brings a body into its form. What cannot be is an error, unless the rule takes it as raw bytes.
-    pub fn read_body<'b>(&self, head: &Head, body: &'b [u8]) -> Result<BodyForm<'b>, FormError> {
-        body::read(self.body, self.invalid, &self.selection, head, body)
+    pub fn read_body<'b>(&self, head: &Head, body: &'b [u8]) -> Result<BodyForms<'b>, FormError> {
+        let read = |selection| body::read(self.body, self.invalid, selection, head, body);
+        let whole = read(&self.selection)?;
+        let rebindable = self.rebindable.as_ref().map(read).transpose()?;
+        Ok(BodyForms { whole, rebindable })
     }
 
     /// What the parts of a request come to under this plan: equal if and only if all of them are.
@@ -96,15 +151,24 @@ impl Plan {
         head: &Head,
         path: &[(String, Vec<u8>)],
         properties: &[(String, String)],
-        body: &BodyForm,
-    ) -> [u8; 32] {
-        let mut parts = Parts::new("oncegate fingerprint");
-        parts.add(&self.id).add(operation.as_bytes()).add(head.method.as_bytes());
-        parts.count(path.len());
-        for (name, value) in path {
-            parts.add(name.as_bytes()).add(value);
-        }
-        parts.add_optional(self.query(head).as_deref());
+        body: &BodyForms,
+    ) -> Digest {
+        let digest = |body: &BodyForm| {
+            let mut parts = Parts::new("oncegate fingerprint");
+            parts.add(&self.id).add(operation.as_bytes()).add(head.method.as_bytes());
+            parts.count(path.len());
+            for (name, value) in path {
+                parts.add(name.as_bytes()).add(value);
+            }
+            parts.add_optional(self.query(head).as_deref());
+            self.add_declared(&mut parts, head, properties);
+            body.add_to(&mut parts);
+            parts.finish()
+        };
+        Digest { whole: digest(&body.whole), rebindable: body.rebindable.as_ref().map(digest) }
+    }
+
+    fn add_declared(&self, parts: &mut Parts, head: &Head, properties: &[(String, String)]) {
         for name in &self.headers {
             parts.count(values(&head.headers, name).count());
             for value in values(&head.headers, name) {
@@ -118,8 +182,6 @@ impl Plan {
                 parts.add(value.as_bytes());
             }
         }
-        body.add_to(&mut parts);
-        parts.finish()
     }
 
     /// The query by its profile, less the client key.

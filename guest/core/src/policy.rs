@@ -4,6 +4,7 @@
 //! that share a tenant value share its keys.
 
 pub mod document;
+pub mod publication;
 pub mod target;
 pub mod units;
 pub mod webhook;

@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 
 use super::Reading;
 use super::json::{Selection, Wanted};
-use crate::policy::target::hex;
 
 /// A name, and its value unless there is no `=`.
 pub type Pair = (Vec<u8>, Option<Vec<u8>>);
@@ -87,4 +86,9 @@ fn encode(text: &[u8], reserved: &[u8], form: &mut Vec<u8>) {
             _ => form.push(byte),
         }
     }
+}
+
+/// The value of a hexadecimal digit of either case (RFC 3986, section 2.1).
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }

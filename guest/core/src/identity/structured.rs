@@ -87,7 +87,7 @@ impl<'a> Input<'a> {
         let digits = self.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).len();
         let padding = self.run(|byte| byte == b'=').len();
         self.expect(b':')?;
-        let whole = if padding == 0 { digits % 4 != 1 } else { padding <= 2 && (digits + padding) % 4 == 0 };
+        let whole = if padding == 0 { digits % 4 != 1 } else { padding <= 2 && (digits + padding).is_multiple_of(4) };
         whole.then_some(())
     }
 

@@ -208,7 +208,9 @@ fn key(written: KeyDocument, webhook: Option<&Webhook>) -> Result<KeySource, Fau
 }
 
 fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -> Result<Plan, Fault> {
-    for (name, list) in [("exclude", &written.exclude), ("select", &written.select)] {
+    let lists =
+        [("exclude", &written.exclude), ("select", &written.select), ("retryable_rebind", &written.retryable_rebind)];
+    for (name, list) in lists {
         for (at, text) in list.iter().enumerate() {
             pointer(&format!("{path}.{name}[{at}]"), text)?;
         }

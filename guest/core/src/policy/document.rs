@@ -243,6 +243,9 @@ pub struct FingerprintDocument {
     /// JSON Pointers to the only members that define the action, less what `exclude` names. Empty: all of them.
     #[serde(default)]
     pub select: Vec<String>,
+    /// JSON Pointers to members that a retry may change after a failure without effect, and only then: a one-time password.
+    #[serde(default)]
+    pub retryable_rebind: Vec<String>,
     /// Headers that change what is done (a currency, an API version).
     #[serde(default)]
     pub headers: Vec<String>,
