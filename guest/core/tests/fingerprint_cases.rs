@@ -165,6 +165,8 @@ fn case_30_big_integers_and_duplicate_members() {
     let mut bench = Bench::new(RULE);
     let refused = bench.admit(request(br#"{"amount":1,"amount":2}"#), 0);
     assert_eq!((status(&refused.decision), bench.origin_calls), (400, 0));
+    let Decision::Refuse(problem) = &refused.decision else { panic!("{} is no refusal", refused.row) };
+    assert!(String::from_utf8_lossy(&problem.body).contains("a member named twice at byte 12"));
 }
 
 /// One store dropped the hash, and every identical replay failed: the record carries it through what is written and read.
