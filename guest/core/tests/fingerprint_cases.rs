@@ -240,3 +240,18 @@ fn case_41_second_key() {
     let refused = bench.admit(twice, 0);
     assert_eq!((status(&refused.decision), bench.origin_calls), (400, 0));
 }
+
+/// The next hop would not see what the fingerprint was made of.
+#[test]
+fn connection_names_no_header_of_the_fingerprint() {
+    let rule = RULE.replace("\"lease\"", "\"fingerprint\":{\"headers\":[\"Currency\"]},\"lease\"");
+    for (named, admitted) in
+        [("content-type", 0), ("Content-Encoding", 0), ("close, currency", 0), ("close, x-other", 1)]
+    {
+        let mut bench = Bench::new(&rule);
+        let mut sent = request(b"{}");
+        sent.head.headers.push(("connection".into(), named.into()));
+        let expected = if admitted == 1 { 0 } else { 400 };
+        assert_eq!((status(&bench.admit(sent, 0).decision), bench.origin_calls), (expected, admitted), "{named}");
+    }
+}
