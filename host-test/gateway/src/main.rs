@@ -2,8 +2,10 @@
 //! code; every rule about requests is in the component that it runs.
 
 mod auth;
+mod check;
 mod cli;
 mod failure;
+mod key_policy;
 mod keys;
 mod listen;
 mod origin;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.command {
             Command::Serve(options) => serve::run(*options).await,
+            Command::Check(options) => check::run(&options),
             Command::Origin(options) => sample::run(options).await,
         }
     });
