@@ -1,13 +1,21 @@
 //! G5: JSON forms are equal if and only if the values are. An oracle of exact decimals, and documents that are spelled
 //! anew or changed in one place. Each failure prints the seed that repeats it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail"
+)]
+
 mod common;
 
 use std::collections::BTreeMap;
 
 use common::Random;
 use num_bigint::BigInt;
-use oncegate_core::canonical::json::canonicalize;
+use oncegate_core::canonical::json::{Pointer, Profile, Role, Selection, canonicalize, read};
 
 /// The value of a decimal, by big integers alone: `mantissa * 10^exponent`.
 struct Decimal {
@@ -300,7 +308,8 @@ fn change(random: &mut Random, value: &mut Json) {
                 1 => drop(members.insert(name, Json::Null)),
                 2 => {
                     let held = members.remove(&name).unwrap();
-                    members.insert(name + random.pick(&["", "a", "\u{0}", "é"]), held);
+                    let more: &&str = random.pick(&["", "a", "\u{0}", "é"]);
+                    members.insert(name + *more, held);
                 }
                 _ => change(random, members.get_mut(&name).unwrap()),
             }
@@ -311,7 +320,7 @@ fn change(random: &mut Random, value: &mut Json) {
             _ => *mantissa = -*mantissa,
         },
         Json::Text(held) => held.push_str(&text(random)),
-        other => *other = document(random, 1),
+        _ => *value = document(random, 1),
     }
     normalize(value);
 }
@@ -346,4 +355,66 @@ fn spellings_keep_the_form_and_changes_do_not() {
         changed += usize::from(!same);
     }
     assert!(changed > 20_000, "only {changed} changes changed anything");
+}
+
+/// To leave a member out is to compare the document without it; an element of an array keeps its place.
+#[test]
+fn exclusions_are_documents_without_what_is_excluded() {
+    let (mut members, mut elements) = (0, 0);
+    for seed in 0..40_000 {
+        let mut random = Random(seed);
+        let value = document(&mut random, 4);
+        let mut without = value.clone();
+        let mut pointer = String::new();
+        let is_member = match remove(&mut random, &mut without, &mut pointer) {
+            Some(is_member) => is_member,
+            None => continue,
+        };
+        let excluded = Selection::new(vec![(Role::Exclude, Pointer::parse(&pointer).unwrap())]).unwrap();
+        let mut form_of = |value: &Json, selection: &Selection| {
+            let mut text = String::new();
+            write(&mut random, value, &mut text);
+            read(text.as_bytes(), Profile::Exact, selection).unwrap().form
+        };
+        let form = form_of(&value, &excluded);
+        if is_member {
+            assert_eq!(form, form_of(&without, &Selection::default()), "seed {seed}: {value:?} less {pointer}");
+            members += 1;
+        } else {
+            // In the element's place stands null now.
+            assert_eq!(form, form_of(&without, &excluded), "seed {seed}: {value:?} less {pointer}");
+            assert_ne!(form, form_of(&without, &Selection::default()), "seed {seed}: {value:?} less {pointer}");
+            elements += 1;
+        }
+    }
+    assert!(members > 5_000 && elements > 1_000, "{members} members, {elements} elements");
+}
+
+/// Removes a random member, or puts null for a random element, and tells where; whether it was a member.
+fn remove(random: &mut Random, value: &mut Json, pointer: &mut String) -> Option<bool> {
+    match value {
+        Json::Array(items) if !items.is_empty() => {
+            let at = random.below(items.len());
+            pointer.push_str(&format!("/{at}"));
+            if !random.one_in(3)
+                && let Some(deeper) = remove(random, &mut items[at], pointer)
+            {
+                return Some(deeper);
+            }
+            items[at] = Json::Null;
+            Some(false)
+        }
+        Json::Object(members) if !members.is_empty() => {
+            let name = random.pick(&members.keys().cloned().collect::<Vec<_>>()).clone();
+            pointer.push_str(&format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+            if !random.one_in(3)
+                && let Some(deeper) = remove(random, members.get_mut(&name)?, pointer)
+            {
+                return Some(deeper);
+            }
+            members.remove(&name);
+            Some(true)
+        }
+        _ => None,
+    }
 }

@@ -1,5 +1,13 @@
 //! JSON against the vectors of others: JSONTestSuite, and RFC 8785's own.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test may fail"
+)]
+
 mod common;
 
 use common::{Random, files, hex, vectors};

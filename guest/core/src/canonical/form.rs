@@ -5,7 +5,7 @@
 //! order of pairs, repeated names, and a name without `=` from one with an empty value. A `%` that is no encoding stands
 //! for itself. Every input has a form, and the form is at most three times as long.
 //!
-//! The form is itself form-urlencoded, with only `%`, `&` and, in names, `=` encoded.
+//! The form is itself form-urlencoded, with only `%`, `&`, `+` and, in names, `=` encoded.
 
 use alloc::vec::Vec;
 
@@ -17,25 +17,22 @@ pub type Pair = (Vec<u8>, Option<Vec<u8>>);
 
 /// The pairs in order, decoded.
 pub fn pairs(input: &[u8]) -> impl Iterator<Item = Pair> {
-    input.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let mut halves = pair.splitn(2, |&byte| byte == b'=');
-        (decode(halves.next().unwrap_or_default()), halves.next().map(decode))
-    })
+    encoded(input).map(|(name, value)| (decoded(name).collect(), value.map(|value| decoded(value).collect())))
 }
 
 /// The form of a body. A pointer of a single step stands for all pairs of that name; longer ones lead nowhere.
 pub fn read(input: &[u8], selection: &Selection) -> Reading {
     let (mut form, mut wanted) = (Vec::with_capacity(input.len()), Wanted::Absent);
-    for pair in pairs(input) {
-        let place = selection.member(selection.root(), || Some(pair.0.clone()));
+    for (name, value) in encoded(input) {
+        let place = selection.member(selection.root(), || Some(decoded(name).collect()));
         if selection.wants(place) {
-            wanted = match (wanted, &pair.1) {
-                (Wanted::Absent, Some(value)) => Wanted::Text(value.clone()),
+            wanted = match (wanted, value) {
+                (Wanted::Absent, Some(value)) => Wanted::Text(decoded(value).collect()),
                 _ => Wanted::Other,
             };
         }
         if !selection.leaves_out(place) {
-            append(&pair, &mut form);
+            append(name, value, &mut form);
         }
     }
     Reading { form, wanted }
@@ -43,48 +40,59 @@ pub fn read(input: &[u8], selection: &Selection) -> Reading {
 
 /// The form with its pairs in order of their names. Pairs of one name stay in order.
 pub fn sorted(input: &[u8]) -> Vec<u8> {
-    let mut pairs: Vec<Pair> = pairs(input).collect();
-    pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut pairs: Vec<_> = encoded(input).collect();
+    pairs.sort_by(|(one, _), (other, _)| decoded(one).cmp(decoded(other)));
     let mut form = Vec::with_capacity(input.len());
-    pairs.iter().for_each(|pair| append(pair, &mut form));
+    for (name, value) in pairs {
+        append(name, value, &mut form);
+    }
     form
 }
 
-fn decode(text: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
+fn encoded(input: &[u8]) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    input.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let mut halves = pair.splitn(2, |&byte| byte == b'=');
+        (halves.next().unwrap_or_default(), halves.next())
+    })
+}
+
+fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = text;
-    while let Some((&first, after)) = rest.split_first() {
+    core::iter::from_fn(move || {
+        let (&first, after) = rest.split_first()?;
         let encoded = match (first, after) {
             (b'%', [high, low, after @ ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| (high << 4 | low, after)),
             (b'+', _) => Some((b' ', after)),
             _ => None,
         };
         let (byte, after) = encoded.unwrap_or((first, after));
-        decoded.push(byte);
         rest = after;
-    }
-    decoded
+        Some(byte)
+    })
 }
 
-fn append((name, value): &Pair, form: &mut Vec<u8>) {
+fn append(name: &[u8], value: Option<&[u8]>, form: &mut Vec<u8>) {
     if !form.is_empty() {
         form.push(b'&');
     }
-    encode(name, b"%&=", form);
+    for byte in decoded(name) {
+        match byte {
+            b'=' => form.extend_from_slice(b"%3D"),
+            _ => append_byte(byte, form),
+        }
+    }
     if let Some(value) = value {
         form.push(b'=');
-        encode(value, b"%&", form);
+        decoded(value).for_each(|byte| append_byte(byte, form));
     }
 }
 
-fn encode(text: &[u8], reserved: &[u8], form: &mut Vec<u8>) {
-    for &byte in text {
-        match byte {
-            b'%' if reserved.contains(&byte) => form.extend_from_slice(b"%25"),
-            b'&' if reserved.contains(&byte) => form.extend_from_slice(b"%26"),
-            b'=' if reserved.contains(&byte) => form.extend_from_slice(b"%3D"),
-            _ => form.push(byte),
-        }
+fn append_byte(byte: u8, form: &mut Vec<u8>) {
+    match byte {
+        b'%' => form.extend_from_slice(b"%25"),
+        b'&' => form.extend_from_slice(b"%26"),
+        b'+' => form.extend_from_slice(b"%2B"),
+        _ => form.push(byte),
     }
 }
 

@@ -103,14 +103,15 @@ pub fn client_key(source: &KeySource, head: &Head, in_body: &Wanted) -> Result<O
         Wanted::Text(text) => Some(text.clone()),
         Wanted::Other => return Err(IdentityFault::KeyMalformed),
     };
-    let mut found = [header, query, body].into_iter().flatten();
-    let Some(first) = found.next() else { return Ok(None) };
-    if !source.format.fits(&first) {
+    let found = [header, query, body];
+    if found.iter().flatten().any(|key| !source.format.fits(key)) {
         return Err(IdentityFault::KeyMalformed);
     }
-    match found.any(|other| other != first) {
+    let mut found = found.into_iter().flatten();
+    let first = found.next();
+    match found.any(|other| Some(other) != first) {
         true => Err(IdentityFault::KeyDisagreement),
-        false => Ok(Some(first)),
+        false => Ok(first),
     }
 }
 
