@@ -1,6 +1,5 @@
 //! `oncegate serve`: everything put together, run, and stopped in the right order.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
