@@ -30,7 +30,7 @@ async fn wrong_use_ends_with_two() {
         vec!["serve", "--origin", "https://example.org", "--scope", "shared"],
         vec!["serve", "--origin", "http://127.0.0.1:1", "--scope", "jwt"],
         vec!["serve", "--store", "redis:nowhere"],
-        vec!["serve", "--policy", &policy, "--store", "memory", "--keys", &keys],
+        vec!["serve", "--policy", &policy, "--store", "memory", "--keys", &keys, "--cache", support::CACHE],
     ] {
         let (code, message) = run(&arguments).await;
         assert_eq!(code, Some(2), "{arguments:?}: {message}");
