@@ -4,22 +4,25 @@
 //! held, and the table says what that means. So a first request costs one store call, and so does a replay. Where the
 //! store is better read first, or nothing may be claimed, it looks first.
 
+mod answers;
+
 use alloc::boxed::Box;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::answer::{self, Problem, field};
-use crate::decision::{Admission, Attempt, Circumstances, Conditions, Decision, Id, Proceed, State, Wait};
+use crate::decision::{Admission, Attempt, Circumstances, Conditions, Decision, Id, Inquiry, Proceed, State, Wait};
 use crate::engine::Engine;
 use crate::identity;
-use crate::policy::document::InFlight;
-use crate::record::{Record, Seal};
-use crate::request::{Field, Request, Response};
+use crate::policy::document::ReplayMode;
+use crate::policy::{Legacy, TargetPart};
+use crate::record::{self, Record, Seal};
+use crate::request::{Field, Request};
 use crate::step::{Firm, Next, Operation};
 use crate::store::{Entry, Expectation, Key, Revision, StoreError, Transaction, Write};
-use crate::subject::{Preparation, Standing, Subject};
+use crate::subject::{Preparation, Refusal, Standing, Subject};
 use crate::table::{self, ADMISSION, Act, Kind, Seen, Situation};
 use crate::time::Timestamp;
 
@@ -31,17 +34,29 @@ pub struct Admitting {
     circumstances: Circumstances,
     seal: Seal,
     attempt: Id,
-    writing: Writing,
+    phase: Phase,
 }
 
-/// What the transaction under way means.
-enum Writing {
-    Nothing,
-    Claim(Box<Pending>),
-    /// The row says stop, and that the outcome is unknown.
-    MarkUnknown(&'static str),
-    /// Something under the key, so that a claim whose answer was lost cannot land any more.
-    GiveUp,
+/// What is under way.
+enum Phase {
+    /// Finding out what is held.
+    Opening,
+    /// Writing a claim.
+    Claiming(Box<Pending>),
+    /// Writing that the outcome is unknown, as the row says.
+    Marking(&'static str),
+    /// Writing anything under the key, so that a claim whose answer was lost cannot land any more.
+    GivingUp,
+    /// Reading the chunks of the answer that the row replays.
+    Collecting(Box<Collecting>),
+}
+
+struct Collecting {
+    row: &'static str,
+    at: usize,
+    record: Record,
+    /// Read again where a chunk was missing: it may have been on its way.
+    again: bool,
 }
 
 struct Pending {
@@ -57,7 +72,8 @@ struct Claim {
     action: Id,
     fence: u32,
     tries: u32,
-    of: Option<Record>,
+    /// The record that gives way, and where it is held.
+    over: Option<(usize, Record)>,
 }
 
 impl Admitting {
@@ -67,13 +83,13 @@ impl Admitting {
         conditions: Conditions,
         circumstances: Circumstances,
     ) -> Next<Self> {
-        let subject = match Subject::prepare(&engine, request) {
+        let subject = match Subject::prepare(&engine, request, circumstances.now) {
             Preparation::Subject(subject) => subject,
             Preparation::Bypass(row) => {
                 let (operation, decision) = ("".to_string(), Decision::Bypass);
                 return Next::Done(Admission { row: row.into(), operation, decision, detail: None });
             }
-            Preparation::Refused(refusal) => return Next::Done(refusal.into()),
+            Preparation::Refused(refusal) => return Next::Done(refused(&engine, &refusal, String::new())),
         };
         let mut seal = Seal::new(circumstances.entropy);
         let attempt = seal.id();
@@ -81,10 +97,10 @@ impl Admitting {
             || conditions.waited
             || subject.fault().is_some()
             || conditions.amnesia_until.is_some_and(|until| !circumstances.now.is_past(until));
-        let admitting =
-            Admitting { engine, subject, conditions, circumstances, seal, attempt, writing: Writing::Nothing };
+        let admitting = Admitting { engine, subject, conditions, circumstances, seal, attempt, phase: Phase::Opening };
         if look {
-            return Next::Look(admitting);
+            let keys = admitting.subject.keys.clone();
+            return Next::Look(admitting, keys);
         }
         let held = admitting.subject.keys.iter().map(|_| None).collect();
         admitting.react(held)
@@ -105,29 +121,58 @@ impl Admitting {
         }
         match (act, standing) {
             (Act::Claim, standing) => {
-                let fence = standing.map_or(0, |held| held.record.fence);
+                let fence = standing.as_ref().map_or(0, |held| held.record.fence);
                 let action = self.seal.id();
-                self.claim(Claim { row, at: 0, action, fence, tries: 0, of: None }, held)
+                let over = standing.map(|Standing { at, record }| (at, record));
+                self.claim(Claim { row, at: 0, action, fence, tries: 0, over }, held)
             }
             (Act::Reclaim | Act::Rebind, Some(Standing { at, record })) => {
                 let (action, fence, tries) = (record.action, record.fence, record.tries);
-                self.claim(Claim { row, at, action, fence, tries, of: Some(record) }, held)
+                self.claim(Claim { row, at, action, fence, tries, over: Some((at, record)) }, held)
             }
             (Act::MarkUnknown, Some(Standing { at, record })) => {
-                self.writing = Writing::MarkUnknown(row);
-                self.write(Record { state: State::Unknown, ..record }, held, at)
+                self.phase = Phase::Marking(row);
+                self.write(Record { state: State::Unknown, ..record }, held, at, Vec::new())
             }
             (Act::Nothing, Some(Standing { at, record })) if kind == Kind::Proceed => {
                 self.recovered(row, &held, at, record)
             }
-            (_, standing) => Next::Done(self.decide(row, kind, standing)),
+            (_, Some(Standing { at, record })) if kind == Kind::Replay && self.replays_chunks(&record) => {
+                self.collect(Collecting { row, at, record, again: false })
+            }
+            (_, standing) => Next::Done(self.decide(row, kind, standing.map(|standing| standing.record))),
+        }
+    }
+
+    fn replays_chunks(&self, record: &Record) -> bool {
+        record.chunks.is_some() && self.subject.rule.replay == ReplayMode::Bytes
+    }
+
+    fn collect(mut self, collecting: Collecting) -> Next<Self> {
+        let key = self.subject.keys.get(collecting.at);
+        let keys = key.map(|key| record::chunk_keys(&collecting.record, key)).unwrap_or_default();
+        self.phase = Phase::Collecting(Box::new(collecting));
+        Next::Look(self, keys)
+    }
+
+    /// The chunks are read: with all of them the answer is whole. One that is missing twice makes it unknown.
+    fn collected(self, mut collecting: Collecting, held: Vec<Option<Entry>>) -> Next<Self> {
+        let joined = self
+            .subject
+            .keys
+            .get(collecting.at)
+            .map(|key| record::join(&mut collecting.record, key, &held, self.engine.keys()));
+        match joined {
+            Some(Ok(())) => Next::Done(self.decide(collecting.row, Kind::Replay, Some(collecting.record))),
+            _ if !collecting.again => self.collect(Collecting { again: true, ..collecting }),
+            _ => Next::Done(self.decide("undecodable", Kind::Stop, None)),
         }
     }
 
     /// A request that cannot be compared claims nothing, and neither does one that has waited.
     fn may_not_proceed(&self) -> Option<Admission> {
         if let Some(refusal) = self.subject.fault() {
-            return Some(Admission { operation: self.subject.rule.operation.clone(), ..refusal.clone().into() });
+            return Some(refused(&self.engine, refusal, self.subject.rule.operation.clone()));
         }
         let detail = "the first request ended without an answer to share: retry";
         self.conditions.waited.then(|| {
@@ -144,12 +189,18 @@ impl Admitting {
         };
         let now = self.circumstances.now;
         let secret = &self.engine.keys().current;
-        let (earlier_suspicion, others) =
-            claim.of.map(|record| (record.double_effect_suspected, record.others)).unwrap_or_default();
+        let given_way = |(at, record): &(usize, Record)| {
+            self.subject.keys.get(*at).map(|key| record::chunk_keys(record, key)).unwrap_or_default()
+        };
+        let drop = claim.over.as_ref().map(given_way).unwrap_or_default();
+        // What is known of the action goes on with it.
+        let same = claim.over.filter(|(_, record)| record.action == claim.action);
+        let (suspected, others) = same.map(|(_, held)| (held.double_effect_suspected, held.others)).unwrap_or_default();
         let record = Record {
             operation: self.subject.rule.operation.clone(),
             state: State::InProgress,
-            double_effect_suspected: earlier_suspicion,
+            double_effect_suspected: suspected,
+            unbound: false,
             fence: claim.fence.saturating_add(1),
             tries: claim.tries.saturating_add(1),
             secret: secret.id,
@@ -163,14 +214,15 @@ impl Admitting {
             plan: *self.subject.rule.plan.id(),
             fingerprint: self.subject.fingerprint(secret),
             receipt: None,
+            chunks: None,
             others,
         };
-        self.writing = Writing::Claim(Box::new(Pending { row: claim.row, key, record: record.clone() }));
-        self.write(record, held, claim.at)
+        self.phase = Phase::Claiming(Box::new(Pending { row: claim.row, key, record: record.clone() }));
+        self.write(record, held, claim.at, drop)
     }
 
-    /// Puts a record under the key at `at`, expecting all keys to be as they are held, and deletes the others.
-    fn write(mut self, record: Record, held: Vec<Option<Entry>>, at: usize) -> Next<Self> {
+    /// Puts a record under the key at `at`, expecting all keys to be as they are held; deletes the others, and `drop`.
+    fn write(mut self, record: Record, held: Vec<Option<Entry>>, at: usize, drop: Vec<Key>) -> Next<Self> {
         let mut transaction = Transaction::default();
         for (number, (key, entry)) in self.subject.keys.iter().zip(held).enumerate() {
             let revision = entry.map(|entry| entry.revision);
@@ -187,6 +239,7 @@ impl Admitting {
             }
             transaction.expects.push(Expectation { key: key.clone(), revision });
         }
+        transaction.writes.extend(drop.into_iter().map(Write::Delete));
         Next::Write(self, transaction)
     }
 
@@ -225,7 +278,26 @@ impl Admitting {
             max_response: self.engine.largest_body(rule),
             attempt,
         };
-        self.admission(row, Decision::Proceed(Box::new(proceed)))
+        let decision = match &self.subject.rule.legacy {
+            None => Decision::Proceed(Box::new(proceed)),
+            Some(legacy) => {
+                Decision::Ask(Box::new(Inquiry { proceed, target: self.lookup(legacy), max_body: legacy.max_body }))
+            }
+        };
+        self.admission(row, decision)
+    }
+
+    /// The target of a lookup. A path parameter goes in as it came, which is spelled plainly.
+    fn lookup(&self, legacy: &Legacy) -> Vec<u8> {
+        let mut target = Vec::new();
+        for part in &legacy.target {
+            match part {
+                TargetPart::Literal(text) => target.extend_from_slice(text.as_bytes()),
+                TargetPart::Parameter(name) => target.extend_from_slice(self.subject.parameter(name)),
+                TargetPart::Key => identity::percent_encode(&self.subject.client_key, &mut target),
+            }
+        }
+        target
     }
 
     /// What the origin is told, so that it may deduplicate or fence by itself. The client key goes along as it came; one that
@@ -242,80 +314,6 @@ impl Admitting {
         fields
     }
 
-    /// A decision that calls no origin.
-    fn decide(&self, row: &'static str, kind: Kind, standing: Option<Standing>) -> Admission {
-        let record = standing.map(|standing| standing.record);
-        let receipt = record.as_ref().and_then(|record| record.receipt.as_ref());
-        let say = |problem, detail: &str| self.problem(problem, row, detail, None);
-        let decision = match (kind, row) {
-            (Kind::Replay, _) => match receipt {
-                Some(receipt) => Decision::Replay(answer::replay(receipt)),
-                None => Decision::Stop(say(Problem::NotComparable, "it is done, and nothing is kept to replay")),
-            },
-            (Kind::Conflict, _) => {
-                Decision::Conflict(say(Problem::KeyReused, "this key was used for another request: nothing was done"))
-            }
-            (Kind::Wait, "retry-later") => Decision::Wait(self.too_early(row, record)),
-            (Kind::Wait, _) => Decision::Wait(self.wait(row)),
-            (Kind::Stop, "plan-unknown") => {
-                Decision::Stop(say(Problem::NotComparable, "do not make a new key: ask what became of this one"))
-            }
-            (Kind::Stop, "retry-exhausted") => {
-                Decision::Stop(say(Problem::AttemptsExhausted, "it was tried as often as the rule allows"))
-            }
-            (Kind::Stop, _) => Decision::Stop(say(Problem::OutcomeUnknown, answer::UNKNOWN)),
-            (Kind::Refuse, "domain-taken") => {
-                Decision::Refuse(say(Problem::AlreadyExists, "another request made it before"))
-            }
-            (Kind::Refuse, _) => Decision::Refuse(say(Problem::KeyExpired, "use a new key only for a new action")),
-            (Kind::Unavailable | Kind::Proceed, _) => {
-                let detail = "nothing was sent: retry with the same key";
-                Decision::Unavailable(self.problem(
-                    Problem::StoreUnavailable,
-                    row,
-                    detail,
-                    Some(Duration::from_secs(2)),
-                ))
-            }
-        };
-        self.admission(row, decision)
-    }
-
-    fn wait(&self, row: &'static str) -> Wait {
-        let bound = match self.subject.rule.in_flight {
-            InFlight::Reject => Duration::ZERO,
-            InFlight::Wait(bound) => bound.0,
-        };
-        let detail = "nothing was sent: retry with the same key";
-        let response = self.problem(Problem::InProgress, row, detail, Some(Duration::from_secs(1)));
-        Wait { response, retry_in: Duration::from_millis(50), bound }
-    }
-
-    /// The last answer again, or a problem, with the time that is left.
-    fn too_early(&self, row: &'static str, record: Option<Record>) -> Wait {
-        let now = self.circumstances.now.earliest.as_millis();
-        let until = record.as_ref().and_then(|record| record.not_before).map_or(now, Timestamp::as_millis);
-        let left = Duration::from_millis(until.saturating_sub(now));
-        let detail = "it had no effect and may be tried again: retry with the same key";
-        let problem = self.problem(Problem::InProgress, row, detail, Some(left));
-        let response = match record.and_then(|record| record.receipt) {
-            Some(receipt) if receipt.body.is_some() => {
-                let mut response = answer::replay(&receipt);
-                response.headers.retain(|(name, _)| name != "retry-after");
-                response.headers.extend(problem.headers.into_iter().filter(|(name, _)| name == "retry-after"));
-                response
-            }
-            _ => problem,
-        };
-        Wait { response, retry_in: left, bound: Duration::ZERO }
-    }
-
-    /// A problem document; a wait is lengthened by up to as much again, so that retries do not come all at once.
-    fn problem(&self, problem: Problem, row: &str, detail: &str, wait: Option<Duration>) -> Response {
-        let jitter = u32::from(self.circumstances.entropy.first().copied().unwrap_or_default());
-        answer::problem(problem, row, detail, wait.map(|wait| wait + wait.max(Duration::from_secs(1)) * jitter / 256))
-    }
-
     fn admission(&self, row: &'static str, decision: Decision) -> Admission {
         let operation = self.subject.rule.operation.clone();
         Admission { row: row.into(), operation, decision, detail: None }
@@ -329,7 +327,10 @@ impl Operation for Admitting {
         &self.subject.keys
     }
 
-    fn react(self, held: Vec<Option<Entry>>) -> Next<Self> {
+    fn react(mut self, held: Vec<Option<Entry>>) -> Next<Self> {
+        if let Phase::Collecting(collecting) = core::mem::replace(&mut self.phase, Phase::Opening) {
+            return self.collected(*collecting, held);
+        }
         let now = self.circumstances.now;
         let (situation, standing) = self.subject.judge(&self.engine, &held, now, &self.conditions, &self.attempt);
         let (row, kind, act) = meet(&situation);
@@ -337,10 +338,10 @@ impl Operation for Admitting {
     }
 
     fn written(self, _: Firm, revision: Revision) -> Admission {
-        match &self.writing {
-            Writing::Claim(claim) => self.proceed(claim.row, claim.key.clone(), revision, &claim.record),
-            Writing::MarkUnknown(row) => self.decide(row, Kind::Stop, None),
-            Writing::Nothing | Writing::GiveUp => {
+        match &self.phase {
+            Phase::Claiming(claim) => self.proceed(claim.row, claim.key.clone(), revision, &claim.record),
+            Phase::Marking(row) => self.decide(row, Kind::Stop, None),
+            Phase::Opening | Phase::GivingUp | Phase::Collecting(_) => {
                 self.failed(StoreError::Unresolved("the answer to the claim was lost; it was given up".to_string()))
             }
         }
@@ -349,8 +350,8 @@ impl Operation for Admitting {
     fn lost(mut self, held: Vec<Option<Entry>>) -> Next<Self> {
         let now = self.circumstances.now;
         let (situation, standing) = self.subject.judge(&self.engine, &held, now, &self.conditions, &self.attempt);
-        match &self.writing {
-            Writing::Claim(pending) if situation.seen != Seen::OwnClaim && meet(&situation).1 == Kind::Proceed => {
+        match &self.phase {
+            Phase::Claiming(pending) if situation.seen != Seen::OwnClaim && meet(&situation).1 == Kind::Proceed => {
                 // The claim may still land, after the client was told that nothing was sent. Any write under the key
                 // makes it fail: what is held, once more, or that there was no effect.
                 let at = standing.as_ref().map_or(0, |standing| standing.at);
@@ -360,10 +361,10 @@ impl Operation for Admitting {
                     retained_until: now.latest.after(self.subject.rule.lease),
                     ..pending.record.clone()
                 };
-                self.writing = Writing::GiveUp;
-                self.write(standing.map_or(no_effect, |standing| standing.record), held, at)
+                self.phase = Phase::GivingUp;
+                self.write(standing.map_or(no_effect, |standing| standing.record), held, at, Vec::new())
             }
-            Writing::GiveUp => {
+            Phase::GivingUp => {
                 let why = "the answers to the claim and to giving it up were lost";
                 Next::Done(self.failed(StoreError::Unresolved(why.to_string())))
             }
@@ -375,6 +376,11 @@ impl Operation for Admitting {
         let row = store_row(&error);
         Admission { detail: Some(error.to_string()), ..self.decide(row, Kind::Unavailable, None) }
     }
+}
+
+fn refused(engine: &Engine, refusal: &Refusal, operation: String) -> Admission {
+    let decision = Decision::Refuse(engine.refuse(refusal));
+    Admission { row: refusal.row.into(), operation, decision, detail: None }
 }
 
 /// The row that a situation meets. The table is total; were it not, nothing would be sent.

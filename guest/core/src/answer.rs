@@ -7,13 +7,14 @@
 //! | `key-missing`, `key-malformed` | 400 | send one well-formed key |
 //! | `request-ambiguous` | 400 | spell the request plainly |
 //! | `body-unreadable` | 400 | send a body that can be compared |
+//! | `signature-invalid` | 401 | sign the event |
 //! | `scope-missing` | 403 | authenticate; else the gateway is set up wrongly |
 //! | `not-covered` | 403 | use a covered operation |
 //! | `in-progress` | 409 | retry with the same key after `Retry-After` |
 //! | `outcome-unknown` | 409 | not make a new key; ask what became of it |
 //! | `not-comparable` | 409 | not make a new key; send what it sent at first, or ask |
 //! | `attempts-exhausted` | 409 | ask |
-//! | `key-expired`, `already-exists` | 409 | look at what there is |
+//! | `already-done`, `key-expired`, `already-exists` | 409 | look at what there is |
 //! | `body-too-large` | 413 | send less |
 //! | `key-reused` | 422 | use a new key for a new action |
 //! | `store-unavailable`, `origin-unreached` | 503 | retry with the same key after `Retry-After` |
@@ -24,14 +25,20 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use crate::record::Receipt;
+use crate::policy::Rule;
+use crate::policy::document::{ReplayMode, Store};
+use crate::record::{Receipt, Record};
 use crate::request::{Field, Response};
+use crate::time::Timestamp;
 
 /// The response header by which the origin speaks for itself; stripped before the client.
 pub const OUTCOME: &str = "oncegate-outcome";
 
 /// Headers that are replayed without being asked for.
-pub const REPLAYED: [&str; 13] = [
+pub const REPLAYED: [&str; 16] = [
+    "access-control-allow-credentials",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
     "cache-control",
     "content-disposition",
     "content-encoding",
@@ -72,6 +79,7 @@ pub(crate) enum Problem {
     KeyMalformed,
     RequestAmbiguous,
     BodyUnreadable,
+    SignatureInvalid,
     ScopeMissing,
     NotCovered,
     InProgress,
@@ -82,6 +90,7 @@ pub(crate) enum Problem {
     AlreadyExists,
     BodyTooLarge,
     KeyReused,
+    AlreadyDone,
     StoreUnavailable,
     OriginUnreached,
 }
@@ -96,6 +105,7 @@ impl Problem {
             Problem::KeyMalformed => ("key-malformed", 400, "The idempotency key is malformed"),
             Problem::RequestAmbiguous => ("request-ambiguous", 400, "The request can be read in two ways"),
             Problem::BodyUnreadable => ("body-unreadable", 400, "The body cannot be compared"),
+            Problem::SignatureInvalid => ("signature-invalid", 401, "The event's signature cannot be verified"),
             Problem::ScopeMissing => ("scope-missing", 403, "The caller's scope is not known"),
             Problem::NotCovered => ("not-covered", 403, "No rule covers this request"),
             Problem::InProgress => ("in-progress", 409, "The first request is still in progress"),
@@ -105,6 +115,7 @@ impl Problem {
             }
             Problem::AttemptsExhausted => ("attempts-exhausted", 409, "No attempts are left for this key"),
             Problem::KeyExpired => ("key-expired", 409, "The key was used before and has expired"),
+            Problem::AlreadyDone => ("already-done", 409, "It is done already, and its answer is not repeated"),
             Problem::AlreadyExists => ("already-exists", 409, "It exists already"),
             Problem::BodyTooLarge => ("body-too-large", 413, "The body is too large"),
             Problem::KeyReused => ("key-reused", 422, "The key was used for another request"),
@@ -124,7 +135,13 @@ struct Document<'a> {
 }
 
 /// A problem document. `detail` is one sentence for the client's developer, free of keys, bodies and credentials.
-pub(crate) fn problem(problem: Problem, row: &str, detail: &str, retry_after: Option<Duration>) -> Response {
+pub(crate) fn problem(
+    problem: Problem,
+    row: &str,
+    detail: &str,
+    retry_after: Option<Duration>,
+    described_by: Option<&str>,
+) -> Response {
     let (kind, status, title) = problem.parts();
     let document = Document { r#type: "urn:oncegate:problem:".to_string() + kind, title, status, detail, row };
     let mut headers = alloc::vec![
@@ -136,35 +153,73 @@ pub(crate) fn problem(problem: Problem, row: &str, detail: &str, retry_after: Op
         let seconds = wait.as_millis().div_ceil(1000).max(1);
         headers.push(field("retry-after", &seconds.to_string()));
     }
+    if let Some(link) = described_by {
+        headers.push(field("link", &("<".to_string() + link + ">; rel=\"describedby\"")));
+    }
     // A document of strings and a number always serializes.
     let body = serde_json::to_vec(&document).unwrap_or_default();
     Response { status, headers, body }
 }
 
-/// What is kept of the origin's answer: the headers that `replayed` lists, and the body if it is not too large.
-pub(crate) fn receipt(response: &Response, body: Option<&[u8]>, replayed: &[String]) -> Receipt {
-    let kept = |(name, _): &&Field| replayed.iter().any(|listed| name.eq_ignore_ascii_case(listed));
-    Receipt {
+/// What is kept of the origin's answer under a rule: status, listed headers, and the body if it may be kept.
+pub(crate) fn receipt(rule: &Rule, response: &Response, body: Option<&[u8]>) -> Option<Receipt> {
+    let listed = |name: &str| rule.replayed.iter().any(|listed| name.eq_ignore_ascii_case(listed));
+    let kept = |field: &&Field| listed(&field.0) && is_field(field);
+    let receipt = Receipt {
         status: response.status,
         headers: response.headers.iter().filter(kept).cloned().collect(),
-        body: body.map(<[u8]>::to_vec),
-    }
+        body: body.filter(|_| rule.store == Store::Full).map(<[u8]>::to_vec),
+    };
+    (rule.store != Store::None && (200..=599).contains(&response.status)).then_some(receipt)
 }
 
-/// The stored answer, marked as a replay. A tombstone has no body, nor what describes one.
-pub(crate) fn replay(receipt: &Receipt) -> Response {
-    let mut headers = receipt.headers.clone();
-    if receipt.body.is_none() {
+/// Whether a field line can go into a message without breaking it (RFC 9110, section 5).
+pub(crate) fn is_field((name, value): &Field) -> bool {
+    is_token(name) && !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+}
+
+/// RFC 9110, section 5.6.2.
+pub(crate) fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// When the key stops being known, as a Structured Field Date (RFC 9651, section 3.3.7).
+pub(crate) fn expires(until: Timestamp) -> Option<Field> {
+    let seconds = until.as_millis() / 1000;
+    (until != Timestamp::NEVER).then(|| field("idempotency-expires", &("@".to_string() + &seconds.to_string())))
+}
+
+/// The answer of a known key under a rule: the stored bytes; or status, `Location` and the operation's id. A tombstone has
+/// no body, nor what describes one.
+pub(crate) fn replay(rule: &Rule, record: &Record, receipt: &Receipt) -> Response {
+    let (mut headers, body) = (receipt.headers.clone(), receipt.body.clone());
+    let body = body.filter(|_| rule.replay == ReplayMode::Bytes);
+    if rule.replay == ReplayMode::Operation {
+        headers.retain(|(name, _)| name.eq_ignore_ascii_case("location"));
+        headers.push(field("oncegate-action", &hex(&record.action)));
+    }
+    if body.is_none() {
         headers.retain(|(name, _)| !name.starts_with("content-") || name == "content-location");
     }
-    headers.push(field("idempotent-replayed", "true"));
-    Response { status: receipt.status, headers, body: receipt.body.clone().unwrap_or_default() }
+    let mut response = Response { status: receipt.status, headers, body: body.unwrap_or_default() };
+    mark(&mut response, [field("idempotent-replayed", "true")].into_iter().chain(expires(record.retained_until)));
+    response
 }
 
-/// The origin's answer as the client gets it: all of it but what the origin said to us.
-pub(crate) fn pass_on(mut response: Response) -> Response {
+/// The origin's answer as the client gets it: all of it but what the origin said to us, and until when the key is known.
+pub(crate) fn pass_on(mut response: Response, known_until: Option<Timestamp>) -> Response {
     response.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(OUTCOME));
+    mark(&mut response, known_until.and_then(expires));
     response
+}
+
+/// Adds what we say, and where the answer is one for a browser's script, lets the script see it (Fetch, CORS protocol).
+fn mark(response: &mut Response, marks: impl IntoIterator<Item = Field>) {
+    response.headers.extend(marks);
+    if response.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("access-control-allow-origin")) {
+        let ours = "idempotent-replayed, idempotency-expires, oncegate-action";
+        response.headers.push(field("access-control-expose-headers", ours));
+    }
 }
 
 /// Bytes as lower-case hexadecimal digits.

@@ -100,6 +100,17 @@ pub struct Proceed {
     pub max_response: u64,
 }
 
+/// A fact is to be looked up before the origin may be called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inquiry {
+    /// What is to be done if there is none.
+    pub proceed: Proceed,
+    /// Path and query at the origin, asked with GET and the request's own credentials.
+    pub target: Vec<u8>,
+    /// The most bytes of body to read.
+    pub max_body: u64,
+}
+
 /// Another attempt is in flight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wait {
@@ -118,6 +129,8 @@ pub enum Decision {
     Bypass,
     /// Call the origin, then settle.
     Proceed(alloc::boxed::Box<Proceed>),
+    /// Look this up, then hand the answer back: the claim is made.
+    Ask(alloc::boxed::Box<Inquiry>),
     /// Already done: this is the answer.
     Replay(Response),
     /// The key was used for another action.

@@ -1,25 +1,29 @@
 //! The engine: a checked policy, the derived keys and the store's limits, and the way into every operation.
 
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::admission::Admitting;
-use crate::answer;
+use crate::answer::{self, Problem};
 use crate::canonical::Parts;
 use crate::canonical::json::Wanted;
-use crate::decision::{Admission, Attempt, AttemptError, Circumstances, Conditions, Coverage, Id, Testimony, Verdict};
+use crate::decision::{Attempt, AttemptError, Circumstances, Conditions, Coverage, Id, Inquiry, Testimony, Verdict};
 use crate::explanation::Explaining;
+use crate::fact::Answering;
 use crate::identity;
 use crate::keyring::{Keyring, Keys};
 use crate::lifecycle::{Dispatching, Forgetting, Renewing};
 use crate::plan::shorten;
 use crate::policy::{ConfigurationError, Policy, Route, Rule};
-use crate::record;
-use crate::request::{Head, Outcome, Request};
+use crate::record::{self, Record, Seal};
+use crate::request::{Head, Outcome, Request, Response};
 use crate::resolution::Resolving;
 use crate::settlement::Settling;
 use crate::step::Step;
-use crate::store::{Key, Limits};
+use crate::store::{Key, Limits, Write};
 use crate::subject::Refusal;
 
 /// What the host must know of an engine.
@@ -28,7 +32,7 @@ pub struct Configuration {
     /// Names this policy and these secrets.
     pub generation: Id,
     /// Lower-case names of request headers that rules believe.
-    pub believed_headers: alloc::vec::Vec<alloc::string::String>,
+    pub believed_headers: Vec<String>,
 }
 
 /// The rules of one configuration. Every operation is a [`Step`] that holds the engine by itself.
@@ -44,6 +48,13 @@ impl Engine {
     pub fn new(policy: &[u8], keyring: &Keyring, limits: Limits) -> Result<Self, ConfigurationError> {
         let policy = Policy::parse(policy)?;
         let keys = Keys::derive(keyring)?;
+        for (at, rule) in policy.rules().iter().enumerate() {
+            let mut names = rule.webhook.iter().flat_map(|webhook| &webhook.secrets);
+            if let Some(name) = names.find(|name| keys.webhook(name).is_none()) {
+                let message = format!("the keyring has no webhook secret `{name}`: add it there");
+                return Err(ConfigurationError { path: format!("rules[{at}].webhook.secrets"), message });
+            }
+        }
         let mut generation = Parts::new("oncegate generation");
         generation.add(policy.digest()).add(&keys.partition);
         for secret in keys.all() {
@@ -59,10 +70,7 @@ impl Engine {
 
     /// Tells from the head alone whether a rule covers a request, before any of the body is read.
     pub fn cover(&self, head: &Head) -> Coverage {
-        let refuse = |refusal: Refusal| {
-            let response = answer::problem(refusal.problem, refusal.row, &refusal.detail, None);
-            Coverage::Refuse { row: refusal.row.into(), response }
-        };
+        let refuse = |refusal: Refusal| Coverage::Refuse { row: refusal.row.into(), response: self.refuse(&refusal) };
         let rule = match self.policy.route(head) {
             Route::Pass(row) => return Coverage::Pass(row.into()),
             Route::Refuse(row, why) => return refuse(Refusal::route(row, why)),
@@ -91,6 +99,17 @@ impl Engine {
         circumstances: Circumstances,
     ) -> Step<Admitting> {
         Step::begin(Admitting::begin(Arc::clone(self), request, conditions, circumstances))
+    }
+
+    /// Hands back what a lookup brought. The lookup's outcome is told as an origin call's is.
+    pub fn answered(
+        self: &Arc<Self>,
+        inquiry: Inquiry,
+        lookup: Outcome,
+        circumstances: Circumstances,
+    ) -> Result<Step<Answering>, AttemptError> {
+        let rule = self.rule_of(&inquiry.proceed.attempt)?;
+        Ok(Step::begin(Answering::begin(Arc::clone(self), rule, inquiry, lookup, circumstances)))
     }
 
     /// Keeps what became of an attempt.
@@ -166,25 +185,45 @@ impl Engine {
         self.limits
     }
 
-    /// The most bytes of response body that can be kept under a rule in this store.
+    /// The most bytes of response body that can be kept under a rule in this store: in the record, or in chunks beside it.
     pub(crate) fn largest_body(&self, rule: &Rule) -> u64 {
-        let value = u64::from(self.limits.max_value.min(self.limits.max_transaction));
-        rule.max_response.min(value.saturating_sub(record::OVERHEAD))
+        // Half of a transaction's entries, so that the next claim can delete as many.
+        let chunks = u64::from(self.limits.max_entries / 2).saturating_sub(1);
+        let chunked = chunks.saturating_mul(self.chunk_size()).min(u64::from(self.limits.max_transaction) / 2);
+        rule.max_response.min(chunked.max(self.embedded_body()))
+    }
+
+    /// The writes that put a record under a key, with the chunks of its body if it has to be split. The record's comes first.
+    pub(crate) fn puts(&self, mut record: Record, key: &Key, seal: &mut Seal) -> Option<Vec<Write>> {
+        let large = |body: &Vec<u8>| body.len() as u64 > self.embedded_body();
+        let body = record.receipt.as_ref().and_then(|receipt| receipt.body.as_ref());
+        let chunks = match body.is_some_and(large) {
+            true => record::split(&mut record, key, usize::try_from(self.chunk_size()).ok()?, seal, &self.keys)?,
+            false => Vec::new(),
+        };
+        let first = record.put(seal, key, &self.keys)?;
+        Some(core::iter::once(first).chain(chunks).map(Write::Put).collect())
+    }
+
+    fn embedded_body(&self) -> u64 {
+        u64::from(self.limits.max_value.min(self.limits.max_transaction)).saturating_sub(record::OVERHEAD)
+    }
+
+    fn chunk_size(&self) -> u64 {
+        u64::from(self.limits.max_value).saturating_sub(record::CHUNK_OVERHEAD)
+    }
+
+    /// A problem document under this policy.
+    pub(crate) fn problem(&self, problem: Problem, row: &str, detail: &str, retry_after: Option<Duration>) -> Response {
+        answer::problem(problem, row, detail, retry_after, self.policy.described_by())
+    }
+
+    /// A refusal as it is answered.
+    pub(crate) fn refuse(&self, refusal: &Refusal) -> Response {
+        self.problem(refusal.problem, refusal.row, &refusal.detail, None)
     }
 
     pub(crate) fn generation(&self) -> Id {
         self.generation
-    }
-}
-
-impl From<Refusal> for Admission {
-    fn from(refusal: Refusal) -> Self {
-        let response = answer::problem(refusal.problem, refusal.row, &refusal.detail, None);
-        Admission {
-            row: refusal.row.into(),
-            operation: "".to_string(),
-            decision: crate::decision::Decision::Refuse(response),
-            detail: None,
-        }
     }
 }

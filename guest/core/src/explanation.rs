@@ -24,8 +24,11 @@ pub struct Explaining {
 
 impl Explaining {
     pub(crate) fn begin(engine: Arc<Engine>, request: Request, circumstances: Circumstances) -> Next<Self> {
-        match Subject::prepare(&engine, request) {
-            Preparation::Subject(subject) => Next::Look(Explaining { engine, subject, circumstances }),
+        match Subject::prepare(&engine, request, circumstances.now) {
+            Preparation::Subject(subject) => {
+                let keys = subject.keys.clone();
+                Next::Look(Explaining { engine, subject, circumstances }, keys)
+            }
             Preparation::Bypass(row) => Next::Done(Err(row.to_string())),
             Preparation::Refused(refusal) => Next::Done(Err(refusal.row.to_string())),
         }

@@ -114,6 +114,19 @@ pub(crate) fn quote(key: &[u8]) -> Vec<u8> {
     quoted
 }
 
+/// Appends bytes so that they stand for themselves in a path or query (RFC 3986, section 2.3).
+pub(crate) fn percent_encode(bytes: &[u8], target: &mut Vec<u8>) {
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            target.push(byte);
+        } else {
+            let digits = [byte >> 4, byte & 0xf].map(|digit| b"0123456789ABCDEF".get(usize::from(digit)).copied());
+            target.push(b'%');
+            target.extend(digits.into_iter().flatten());
+        }
+    }
+}
+
 /// A query's value is taken as it stands; one that is encoded could be spelled in several ways.
 fn from_query(value: &[u8]) -> Result<Vec<u8>, IdentityFault> {
     match value.iter().any(|byte| matches!(byte, b'%' | b'+')) {

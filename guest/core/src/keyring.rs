@@ -1,7 +1,7 @@
 //! The secrets, and the keys that are derived from them: one for lookup, one for fingerprints, one for sealing, and one
 //! that places tenants. Each is an HMAC-SHA-256 of its purpose, so none tells another.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -28,6 +28,8 @@ pub struct Keyring {
     pub partition: Vec<u8>,
     /// The first is used for what is new.
     pub secrets: Vec<Secret>,
+    /// Secrets by which webhooks are signed, by the names that rules use.
+    pub webhooks: Vec<(String, Vec<u8>)>,
 }
 
 /// What a keyring derives.
@@ -35,6 +37,7 @@ pub(crate) struct Keys {
     pub(crate) partition: [u8; 32],
     pub(crate) current: Derived,
     pub(crate) earlier: Vec<Derived>,
+    webhooks: Vec<(String, Vec<u8>)>,
 }
 
 /// What one secret derives.
@@ -64,12 +67,17 @@ impl Keys {
         let mut secrets = ring.secrets.iter().map(Derived::from);
         let current = secrets.next().ok_or_else(|| fault("keyring.secrets", "give at least one secret"))?;
         let partition = mac(&ring.partition, &[b"oncegate partition"]);
-        Ok(Keys { partition, current, earlier: secrets.collect() })
+        Ok(Keys { partition, current, earlier: secrets.collect(), webhooks: ring.webhooks.clone() })
     }
 
     /// All secrets, the current one first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Derived> {
         core::iter::once(&self.current).chain(&self.earlier)
+    }
+
+    /// The secret by which a webhook is signed.
+    pub(crate) fn webhook(&self, name: &str) -> Option<&[u8]> {
+        self.webhooks.iter().find(|(held, _)| held == name).map(|(_, bytes)| bytes.as_slice())
     }
 
     pub(crate) fn with_id(&self, id: u32) -> Option<&Derived> {

@@ -8,6 +8,7 @@ pub mod admission;
 pub mod answer;
 pub mod canonical;
 pub mod explanation;
+pub mod fact;
 pub mod identity;
 pub mod lifecycle;
 pub mod plan;

@@ -146,9 +146,9 @@ impl Moving {
     fn write(&mut self, record: Record, revision: Revision) -> Option<Transaction> {
         let [key] = &self.keys;
         self.attempt.lease_until = record.lease_until;
-        let put = record.put(&mut self.seal, key, self.engine.keys())?;
+        let writes = self.engine.puts(record, key, &mut self.seal)?;
         let expects = alloc::vec![Expectation { key: key.clone(), revision: Some(revision) }];
-        Some(Transaction { expects, writes: alloc::vec![Write::Put(put)] })
+        Some(Transaction { expects, writes })
     }
 }
 
@@ -161,7 +161,8 @@ pub struct Forgetting {
 
 impl Forgetting {
     pub(crate) fn begin(engine: Arc<Engine>, key: Key, circumstances: Circumstances) -> Next<Self> {
-        Next::Look(Forgetting { engine, keys: [key], circumstances })
+        let keys = alloc::vec![key.clone()];
+        Next::Look(Forgetting { engine, keys: [key], circumstances }, keys)
     }
 }
 
@@ -188,7 +189,9 @@ impl Operation for Forgetting {
         match (row, entry) {
             (Some((_, Change::Written)), Some(entry)) => {
                 let expects = alloc::vec![Expectation { key: key.clone(), revision: Some(entry.revision) }];
-                let writes = alloc::vec![Write::Delete(key.clone())];
+                let chunks = record.and_then(Result::ok).map(|record| record::chunk_keys(&record, key));
+                let writes =
+                    core::iter::once(key.clone()).chain(chunks.into_iter().flatten()).map(Write::Delete).collect();
                 Next::Write(self, Transaction { expects, writes })
             }
             (row, _) => Next::Done(Ok(RowName::Borrowed(row.map_or("forget-unreadable", |(name, _)| name)))),

@@ -6,7 +6,9 @@
 pub mod document;
 pub mod target;
 pub mod units;
+pub mod webhook;
 
+pub mod change;
 mod check;
 
 use alloc::string::{String, ToString};
@@ -17,8 +19,9 @@ use core::time::Duration;
 use crate::decision::Knowledge;
 use crate::plan::Plan;
 use crate::request::Head;
-use document::{InFlight, Retention, Scope, Unmatched, Unsettled};
+use document::{Ambiguous, InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
 use target::Template;
+use webhook::Webhook;
 
 /// Why a policy or keyring was turned down.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +47,8 @@ impl core::error::Error for ConfigurationError {}
 #[derive(Debug)]
 pub struct Policy {
     unmatched: Unmatched,
+    ambiguous: Ambiguous,
+    described_by: Option<String>,
     rules: Vec<Arc<Rule>>,
     /// The document in canonical form, hashed.
     digest: [u8; 32],
@@ -58,6 +63,8 @@ pub struct Rule {
     pub methods: Vec<String>,
     /// Covered paths.
     pub template: Template,
+    /// What becomes of a covered request that can be read in two ways.
+    pub ambiguous: Ambiguous,
     /// Where the client key stands.
     pub key: KeySource,
     /// Where it is unique.
@@ -90,12 +97,20 @@ pub struct Rule {
     pub deduplicates: bool,
     /// The origin refuses old fences.
     pub fences: bool,
+    /// How a known key is answered.
+    pub replay: ReplayMode,
+    /// What is kept of an answer.
+    pub store: Store,
     /// Lower-case names of headers to replay.
     pub replayed: Vec<String>,
     /// Bytes of request body.
     pub max_request: u64,
-    /// Bytes of stored response body.
+    /// Bytes of response body that are held; 0 where the answer counts from its headers on.
     pub max_response: u64,
+    /// Where a durable business fact may be looked up.
+    pub legacy: Option<Legacy>,
+    /// How events are signed.
+    pub webhook: Option<Webhook>,
     /// What an unrecorded outcome shows.
     pub unsettled: Unsettled,
 }
@@ -113,6 +128,26 @@ pub struct KeySource {
     pub required: bool,
     /// Whether the header may hold it without quotes.
     pub bare: bool,
+}
+
+/// Where a durable business fact may be looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Legacy {
+    /// The target of the lookup, with `{parameter}` and `{key}`.
+    pub target: Vec<TargetPart>,
+    /// Bytes of the fact's answer that are taken over.
+    pub max_body: u64,
+}
+
+/// A piece of a lookup's target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TargetPart {
+    /// As it stands.
+    Literal(String),
+    /// A path parameter, as it came.
+    Parameter(String),
+    /// The client key, percent-encoded.
+    Key,
 }
 
 /// A status, or a class of them.
@@ -154,17 +189,24 @@ impl Policy {
     /// no spelling goes round a rule.
     pub fn route(&self, head: &Head) -> Route<'_> {
         let reading = matches!(head.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
-        if target::overrides_method(head) {
-            return Route::Refuse("method-override", "the request asks for another method than its own".into());
-        }
-        let rule = self.rules.iter().find_map(|rule| {
-            let found = rule.methods.contains(&head.method).then(|| rule.template.matches(head.path()))??;
+        let path = head.path();
+        let mut of_method = self.rules.iter().filter(|rule| rule.methods.contains(&head.method));
+        let rule = of_method.clone().find_map(|rule| {
+            let found = rule.template.matches(path)?;
             Some((rule, found.into_iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect()))
         });
-        if (!reading || rule.is_some())
-            && let Some(why) = target::plain(head.path())
-        {
-            return Route::Refuse("target-ambiguous", why.into());
+        let accepts = rule.as_ref().map_or(self.ambiguous, |(rule, _)| rule.ambiguous) == Ambiguous::Accept;
+        if !accepts && target::overrides_method(head) {
+            return Route::Refuse("method-override", "the request asks for another method than its own".into());
+        }
+        if !accepts && (!reading || rule.is_some()) {
+            if let Some(why) = target::plain(path) {
+                return Route::Refuse("target-ambiguous", why.into());
+            }
+            if rule.is_none() && of_method.any(|rule| rule.template.matches_but_for_slash(path)) {
+                let why = "a rule covers this path but for the slash at its end: spell it as the rule does";
+                return Route::Refuse("target-ambiguous", why.into());
+            }
         }
         match (rule, reading, self.unmatched) {
             (Some((rule, found)), _, _) => Route::Covered(rule, found),
@@ -195,6 +237,16 @@ impl Policy {
             }
         }
         names
+    }
+
+    /// Where the key policy is published.
+    pub fn described_by(&self) -> Option<&str> {
+        self.described_by.as_deref()
+    }
+
+    /// The rules, in order.
+    pub fn rules(&self) -> &[Arc<Rule>] {
+        &self.rules
     }
 
     /// Hash of the document's canonical form.

@@ -6,7 +6,7 @@
 //! ```text
 //!   0   1  format: 1
 //!   1   1  state: 0 claimed, 1 in progress, 2 succeeded, 3 failed permanently, 4 failed retryably, 5 unknown
-//!   2   2  flags: bit 0 double effect suspected; a reader may ignore unknown low 8 bits, and must not unknown high 8
+//!   2   2  flags: bit 0 double effect suspected, bit 8 bound to no fingerprint; a reader may ignore unknown low 8 bits, and must not unknown high 8
 //!   4   4  fence
 //!   8   4  tries
 //!  12   4  id of the secret
@@ -21,9 +21,14 @@
 //! 104  32  fingerprint
 //! 136  24  nonce
 //! 160   *  sealed extensions (XChaCha20-Poly1305): each a tag (2), a length (4), and bytes; unknown tags are kept
-//!           tag 1 receipt, 2 operation, 3 testimony
+//!           tag 1 receipt, 2 operation, 3 testimony, 4 chunks
 //! ```
+//!
+//! A body that does not fit into one entry is split over chunks, written with the record in one transaction: their keys are
+//! the record's with another kind, the attempt's id and a number, so that no attempt finds another's; each is a nonce (24)
+//! and sealed bytes.
 
+mod chunks;
 mod codec;
 mod seal;
 
@@ -36,6 +41,8 @@ use crate::request::Field;
 use crate::store::{Key, Put};
 use crate::time::Timestamp;
 
+pub use chunks::Chunks;
+pub(crate) use chunks::{CHUNK_OVERHEAD, chunk_keys, join, split};
 pub(crate) use seal::{Seal, open};
 
 /// Where a receipt's body is cut off from being kept: the most bytes of a record beyond the stored body.
@@ -48,6 +55,8 @@ pub struct Record {
     pub state: State,
     /// Two effects may have happened.
     pub double_effect_suspected: bool,
+    /// Adopted from a business fact, and bound to no fingerprint.
+    pub unbound: bool,
     /// Rises with each reclaim.
     pub fence: u32,
     /// Tries so far.
@@ -76,6 +85,8 @@ pub struct Record {
     pub receipt: Option<Receipt>,
     /// The rule's declared operation.
     pub operation: String,
+    /// Where the receipt's body is, if not in the record.
+    pub chunks: Option<Chunks>,
     /// Extensions that this version does not read, kept as they are.
     pub others: Vec<(u16, Vec<u8>)>,
 }
@@ -109,6 +120,7 @@ impl Record {
         Record {
             state: State::InProgress,
             double_effect_suspected: false,
+            unbound: false,
             fence: attempt.fence,
             tries: attempt.tries,
             secret: attempt.secret,
@@ -123,6 +135,7 @@ impl Record {
             fingerprint: attempt.fingerprint,
             receipt: None,
             operation: attempt.operation.clone(),
+            chunks: None,
             others: Vec::new(),
         }
     }
@@ -132,15 +145,22 @@ impl Record {
         matches!(self.state, State::Succeeded | State::FailedPermanently | State::FailedRetryably)
     }
 
+    /// Whether the answer's body is kept, here or in chunks.
+    pub(crate) fn has_body(&self) -> bool {
+        self.chunks.is_some() || self.receipt.as_ref().is_some_and(|receipt| receipt.body.is_some())
+    }
+
     /// The record sealed under a key, with the times at which the store may drop it or should show it: a settled one may
     /// go when it is over, an open one is to be looked at when its lease is, and never goes by the clock. `None` if its
     /// secret is not held, or it is too large to be written.
     pub(crate) fn put(&self, seal: &mut Seal, key: &Key, keys: &Keys) -> Option<Put> {
         let value = seal.seal(self, key, keys)?;
-        let (forget_at, review_at) = match self.is_terminal() {
-            true => (Some(self.retained_until).filter(|until| *until != Timestamp::NEVER), None),
-            false => (None, Some(self.lease_until)),
-        };
-        Some(Put { key: key.clone(), value, forget_at, review_at })
+        let review_at = (!self.is_terminal()).then_some(self.lease_until);
+        Some(Put { key: key.clone(), value, forget_at: self.forget_at(), review_at })
+    }
+
+    /// When the store may drop it.
+    fn forget_at(&self) -> Option<Timestamp> {
+        Some(self.retained_until).filter(|until| self.is_terminal() && *until != Timestamp::NEVER)
     }
 }

@@ -15,7 +15,7 @@ use crate::policy::Rule;
 use crate::policy::document::Retention;
 use crate::record::{self, Record, Seal, TESTIMONY};
 use crate::step::{Firm, Next, Operation};
-use crate::store::{Entry, Expectation, Key, Revision, StoreError, Transaction, Write};
+use crate::store::{Entry, Expectation, Key, Revision, StoreError, Transaction};
 use crate::table::{self, Change, RESOLVE, ResolveSeen, Ruling};
 use crate::time::Timestamp;
 
@@ -42,7 +42,9 @@ impl Resolving {
         circumstances: Circumstances,
     ) -> Next<Self> {
         let seal = Seal::new(circumstances.entropy);
-        Next::Look(Resolving { engine, keys: [key], verdict, testimony, circumstances, seal, row: "resolve-absent" })
+        let keys = alloc::vec![key.clone()];
+        let row = "resolve-absent";
+        Next::Look(Resolving { engine, keys: [key], verdict, testimony, circumstances, seal, row }, keys)
     }
 
     /// What is held, and the rule of its operation. A record whose rule is gone cannot be judged.
@@ -84,11 +86,9 @@ impl Resolving {
     fn resolved(&self, record: Record, rule: &Rule, ruling: Ruling) -> Record {
         let now = self.circumstances.now.latest;
         let (state, receipt) = match &self.verdict {
-            Verdict::Committed(response) => {
-                (State::Succeeded, Some(answer::receipt(response, Some(&response.body), &rule.replayed)))
-            }
+            Verdict::Committed(response) => (State::Succeeded, answer::receipt(rule, response, Some(&response.body))),
             Verdict::Rejected(response) => {
-                (State::FailedPermanently, Some(answer::receipt(response, Some(&response.body), &rule.replayed)))
+                (State::FailedPermanently, answer::receipt(rule, response, Some(&response.body)))
             }
             Verdict::NoEffect(_) => (State::FailedRetryably, None),
         };
@@ -142,11 +142,11 @@ impl Operation for Resolving {
         };
         let resolved = self.resolved(record, &rule, ruling);
         let [key] = &self.keys;
-        let Some(put) = resolved.put(&mut self.seal, key, self.engine.keys()) else {
+        let Some(writes) = self.engine.puts(resolved, key, &mut self.seal) else {
             return Next::Done(self.failed(StoreError::Refused("the answer cannot be recorded".to_string())));
         };
         let expects = alloc::vec![Expectation { key: key.clone(), revision: Some(entry.revision) }];
-        Next::Write(self, Transaction { expects, writes: alloc::vec![Write::Put(put)] })
+        Next::Write(self, Transaction { expects, writes })
     }
 
     fn written(self, _: Firm, _: Revision) -> Resolution {

@@ -15,7 +15,7 @@ use crate::policy::document::{Retention, Unsettled};
 use crate::record::{self, Record, Seal, Unreadable};
 use crate::request::{Outcome, values};
 use crate::step::{Firm, Next, Operation};
-use crate::store::{Entry, Expectation, Key, Revision, StoreError, Transaction, Write};
+use crate::store::{Entry, Expectation, Key, Revision, StoreError, Transaction};
 use crate::table::{self, SETTLEMENT, SettleAct, SettleSeen};
 use crate::time::Timestamp;
 
@@ -31,6 +31,8 @@ pub struct Settling {
     seal: Seal,
     /// The row whose write is under way.
     row: Met,
+    /// How long the key will be known once that is written.
+    known_until: Option<Timestamp>,
 }
 
 /// A row of the table, and what it says.
@@ -60,6 +62,7 @@ impl Settling {
             circumstances,
             seal: Seal::new(circumstances.entropy),
             row: meet(SettleSeen::Own, knowledge),
+            known_until: None,
         };
         // Nearly always the claim stands as it was made: write at once, expecting it.
         let record = settling.settled(Record::of(&settling.attempt));
@@ -69,11 +72,13 @@ impl Settling {
 
     fn write(mut self, record: Record, expected: Option<Revision>) -> Next<Self> {
         let [key] = &self.keys;
-        let Some(put) = record.put(&mut self.seal, key, self.engine.keys()) else {
+        let retained_until = record.retained_until;
+        let Some(writes) = self.engine.puts(record, key, &mut self.seal) else {
             return Next::Done(self.failed(StoreError::Refused("the record cannot be sealed".to_string())));
         };
+        self.known_until = Some(retained_until);
         let expects = alloc::vec![Expectation { key: key.clone(), revision: expected }];
-        Next::Write(self, Transaction { expects, writes: alloc::vec![Write::Put(put)] })
+        Next::Write(self, Transaction { expects, writes })
     }
 
     /// A record with the outcome.
@@ -85,17 +90,12 @@ impl Settling {
             Knowledge::NoEffect => State::FailedRetryably,
             Knowledge::Unknown => State::Unknown,
         };
-        let replayed = &self.rule.replayed;
         let receipt = match &self.outcome {
-            Outcome::Answered(response) | Outcome::Oversized(response) if !(200..=599).contains(&response.status) => {
-                None
+            Outcome::Answered(response) => {
+                let fits = response.body.len() as u64 <= self.engine.largest_body(&self.rule);
+                answer::receipt(&self.rule, response, fits.then_some(&response.body))
             }
-            Outcome::Answered(response) if response.body.len() as u64 <= self.engine.largest_body(&self.rule) => {
-                Some(answer::receipt(response, Some(&response.body), replayed))
-            }
-            Outcome::Answered(response) | Outcome::Oversized(response) => {
-                Some(answer::receipt(response, None, replayed))
-            }
+            Outcome::Oversized(response) => answer::receipt(&self.rule, response, None),
             Outcome::NotSent(_) | Outcome::Lost(_) => None,
         };
         let retained_until = match (self.knowledge, self.rule.retention) {
@@ -152,16 +152,19 @@ impl Settling {
     fn done(self, standing: Standing) -> Settlement {
         let unrecorded = matches!(standing, Standing::Unrecorded(_));
         let row = self.row.name;
-        let unknown = |detail| answer::problem(Problem::OutcomeUnknown, row, detail, None);
+        let unknown = |detail| self.engine.problem(Problem::OutcomeUnknown, row, detail, None);
+        let known_until = self.known_until.filter(|_| !unrecorded && self.knowledge != Knowledge::Unknown);
         let answer = match self.outcome {
             _ if unrecorded && self.rule.unsettled == Unsettled::Withhold => {
                 Answer::Instead(unknown("it could not be recorded: do not make a new key, ask what became of this one"))
             }
-            Outcome::Answered(response) | Outcome::Oversized(response) => Answer::Origin(answer::pass_on(response)),
+            Outcome::Answered(response) | Outcome::Oversized(response) => {
+                Answer::Origin(answer::pass_on(response, known_until))
+            }
             Outcome::NotSent(_) => {
                 let wait = Some(Duration::from_secs(1));
                 let detail = "the origin was not reached and nothing was sent: retry with the same key";
-                Answer::Instead(answer::problem(Problem::OriginUnreached, row, detail, wait))
+                Answer::Instead(self.engine.problem(Problem::OriginUnreached, row, detail, wait))
             }
             Outcome::Lost(_) => Answer::Instead(unknown(answer::UNKNOWN)),
         };

@@ -66,8 +66,8 @@ struct Budget {
 
 /// What an operation wants next.
 pub enum Next<O: Operation> {
-    /// To know what is held under its keys.
-    Look(O),
+    /// To know what is held under these keys.
+    Look(O, Vec<Key>),
     /// This to be written.
     Write(O, Transaction),
     /// Nothing more.
@@ -79,10 +79,10 @@ pub trait Operation: Sized {
     /// What it comes to.
     type Output;
 
-    /// The keys that it is about; `react` gets what is held under each, and its transactions expect each of them.
+    /// The keys that it is about: its transactions expect each of them, in this order.
     fn keys(&self) -> &[Key];
 
-    /// What is held is known.
+    /// What is held is known: under the keys that it wanted to look at, or that its transaction expected.
     fn react(self, held: Vec<Option<Entry>>) -> Next<Self>;
 
     /// What it wanted written is written; the new revision of its first put.
@@ -108,10 +108,7 @@ impl Budget {
     fn take<O: Operation>(self, next: Next<O>) -> Step<O> {
         match next {
             Next::Done(output) => Step::Done(output),
-            Next::Look(operation) => {
-                let keys = operation.keys().to_vec();
-                Step::Load(Load { operation, budget: self, keys, after: After::Nothing })
-            }
+            Next::Look(operation, keys) => Step::Load(Load { operation, budget: self, keys, after: After::Nothing }),
             Next::Write(operation, transaction) => {
                 Step::Commit(Commit { operation, budget: Budget { resends: RESENDS, ..self }, transaction })
             }

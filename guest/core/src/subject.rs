@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::identity::{self, IdentityFault};
 use crate::keyring::{Derived, mac};
 use crate::plan::Plan;
+use crate::policy::webhook::Unverified;
 use crate::policy::{Route, Rule};
 use crate::record::{self, Record, Unreadable};
 use crate::request::{Body, Request};
@@ -54,13 +55,13 @@ pub(crate) struct Standing {
 }
 
 impl Subject {
-    pub(crate) fn prepare(engine: &Engine, request: Request) -> Preparation {
+    pub(crate) fn prepare(engine: &Engine, request: Request, now: Instant) -> Preparation {
         let (rule, path) = match engine.policy().route(&request.head) {
             Route::Pass(row) => return Preparation::Bypass(row),
             Route::Refuse(row, why) => return Preparation::Refused(Refusal::route(row, why)),
             Route::Covered(rule, path) => (Arc::clone(rule), path),
         };
-        match Subject::identify(engine, rule, path, request) {
+        match Subject::identify(engine, rule, path, request, now) {
             Ok(Some(subject)) => Preparation::Subject(subject),
             Ok(None) => Preparation::Bypass("key-absent"),
             Err(refusal) => Preparation::Refused(refusal),
@@ -72,13 +73,19 @@ impl Subject {
         rule: Arc<Rule>,
         path: Vec<(String, Vec<u8>)>,
         request: Request,
+        now: Instant,
     ) -> Result<Option<Self>, Refusal> {
         identity::check_connection(&rule, &request.head)?;
+        if let (Some(webhook), Body::Whole(body)) = (&rule.webhook, &request.body) {
+            webhook.verify(&request.head, body, now, |name| engine.keys().webhook(name))?;
+        }
         let plan = &rule.plan;
         let form = match &request.body {
             Body::Whole(body) if body.len() as u64 <= rule.max_request => {
                 plan.read_body(&request.head, body).map_err(|error| Refusal::unreadable(error.to_string()))
             }
+            // An event that cannot be verified has no identity.
+            _ if rule.webhook.is_some() => return Err(Refusal::too_large(rule.max_request)),
             _ => Err(Refusal::too_large(rule.max_request)),
         };
         let key = match &form {
@@ -100,6 +107,11 @@ impl Subject {
     /// Why the request cannot be compared with any record, if so.
     pub(crate) fn fault(&self) -> Option<&Refusal> {
         self.digest.as_ref().err()
+    }
+
+    /// The value of a path parameter, as it came.
+    pub(crate) fn parameter(&self, name: &str) -> &[u8] {
+        self.path.iter().find(|(held, _)| held == name).map_or(&[], |(_, value)| value)
     }
 
     /// The fingerprint under the plan and the secret in force.
@@ -155,9 +167,7 @@ impl Subject {
             State::InProgress if record.attempt == *attempt && lease == Lease::Running => Seen::OwnClaim,
             State::Claimed => Seen::Claimed,
             State::InProgress => Seen::InProgress,
-            State::Succeeded if record.receipt.as_ref().is_some_and(|receipt| receipt.body.is_some()) => {
-                Seen::Succeeded
-            }
+            State::Succeeded if record.has_body() => Seen::Succeeded,
             State::Succeeded => Seen::Tombstone,
             State::FailedPermanently => Seen::FailedPermanently,
             State::FailedRetryably => Seen::FailedRetryably,
@@ -182,6 +192,9 @@ impl Subject {
 
     /// Compared by the plan and the secret that the record was made with.
     fn likeness(&self, engine: &Engine, record: &Record) -> Likeness {
+        if record.unbound && self.digest.is_ok() {
+            return Likeness::Same;
+        }
         let (Ok(digest), Some(plan), Some(secret)) = (
             &self.digest,
             self.rule.plans().find(|plan| *plan.id() == record.plan),
@@ -219,6 +232,17 @@ impl Refusal {
     fn too_large(limit: u64) -> Self {
         let detail = "send at most ".to_string() + &limit.to_string() + " bytes";
         Refusal { row: "body-too-large", problem: Problem::BodyTooLarge, detail }
+    }
+}
+
+impl From<Unverified> for Refusal {
+    fn from(why: Unverified) -> Self {
+        let detail = match why {
+            Unverified::Missing => "the event has no signature where its scheme has it",
+            Unverified::Stale => "the event's timestamp is too far from now",
+            Unverified::Wrong => "the event's signature is not that of its sender",
+        };
+        Refusal { row: "webhook-unverified", problem: Problem::SignatureInvalid, detail: detail.to_string() }
     }
 }
 

@@ -8,10 +8,14 @@ use core::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::document::{Document, FingerprintDocument, KeyDocument, KnowledgeName, RuleDocument, Scope, Source, Unique};
+use super::document::{
+    CommittedAt, Document, FingerprintDocument, KeyDocument, KnowledgeName, LegacyDocument, ReplayMode, RuleDocument,
+    Scope, Source, Store, Unique,
+};
 use super::target::Template;
-use super::{ConfigurationError, KeySource, Policy, Rule, StatusPattern};
-use crate::answer;
+use super::webhook::Webhook;
+use super::{ConfigurationError, KeySource, Legacy, Policy, Rule, StatusPattern, TargetPart};
+use crate::answer::{self, is_token};
 use crate::canonical::json;
 use crate::decision::Knowledge;
 use crate::plan::Plan;
@@ -45,7 +49,20 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
         }
         rules.push(Arc::new(checked));
     }
-    Ok(Policy { unmatched: document.unmatched, rules, digest: Sha256::digest(&canonical).into() })
+    let described_by = document.described_by;
+    if described_by
+        .as_ref()
+        .is_some_and(|link| link.is_empty() || !link.bytes().all(|b| b.is_ascii_graphic() && b != b'>'))
+    {
+        return Err(fault("described_by", "write a URI reference such as `/idempotency`".into()));
+    }
+    Ok(Policy {
+        unmatched: document.unmatched,
+        ambiguous: document.ambiguous,
+        described_by,
+        rules,
+        digest: Sha256::digest(&canonical).into(),
+    })
 }
 
 fn rule(written: RuleDocument) -> Result<Rule, Fault> {
@@ -63,7 +80,7 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
     }
     let scope = scope_parts("scope", written.scope, &template)?;
     let earlier_scopes = earlier("scope", written.previous.scope, |path, scope| scope_parts(path, scope, &template))?;
-    let key = key(written.key)?;
+    let key = key(written.key, written.webhook.as_ref())?;
     let plan = fingerprint_plan("fingerprint", written.fingerprint, &key)?;
     let earlier_plans =
         earlier("fingerprint", written.previous.fingerprint, |path, written| fingerprint_plan(path, written, &key))?;
@@ -85,10 +102,29 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
     if written.max_attempts == Some(0) {
         return Err(fault("max_attempts", "write at least 1, or leave it out".into()));
     }
+    if written.replay.store == Store::None && written.replay.mode != ReplayMode::Refuse {
+        return Err(fault(
+            "replay.store",
+            "with `none` there is nothing to replay: write `\"mode\": \"refuse\"`".into(),
+        ));
+    }
+    let held = size("limits.response", written.limits.response.map(|size| size.0))?;
+    let max_response = match written.committed_at {
+        CommittedAt::End => held,
+        CommittedAt::Headers => 0,
+    };
+    let legacy = written.legacy.map(|legacy| self::legacy(legacy, &template)).transpose()?;
+    let webhook = written.webhook.map(self::webhook).transpose()?;
+    if webhook.is_some() && (!key.required || written.replay.mode == ReplayMode::Refuse) {
+        let message = "a signed event always has an id, and a known one is answered as it was: drop `key.required` and \
+                       `replay.mode`";
+        return Err(fault("webhook", message.into()));
+    }
     Ok(Rule {
         operation: written.operation,
         methods: written.matches.methods,
         template,
+        ambiguous: written.ambiguous,
         key,
         scope,
         earlier_scopes,
@@ -105,9 +141,13 @@ fn rule(written: RuleDocument) -> Result<Rule, Fault> {
         max_attempts: written.max_attempts,
         deduplicates: written.origin.deduplicates,
         fences: written.origin.fences,
+        replay: written.replay.mode,
+        store: written.replay.store,
         replayed: replayed(written.replay.headers)?,
         max_request: size("limits.request", written.limits.request.map(|size| size.0))?,
-        max_response: size("limits.response", written.limits.response.map(|size| size.0))?,
+        max_response,
+        legacy,
+        webhook,
         unsettled: written.unsettled,
     })
 }
@@ -141,10 +181,10 @@ fn scope_parts(path: &str, scope: Scope, template: &Template) -> Result<Scope, F
     Ok(Scope::Parts(checked))
 }
 
-fn key(written: KeyDocument) -> Result<KeySource, Fault> {
+fn key(written: KeyDocument, webhook: Option<&Webhook>) -> Result<KeySource, Fault> {
     let header = match (&written.header, &written.body, &written.query) {
         (Some(name), _, _) => Some(header_name("key.header", name)?),
-        (None, None, None) => Some("idempotency-key".to_string()),
+        (None, None, None) => Some(webhook.map_or("idempotency-key", Webhook::id_header).to_string()),
         (None, _, _) => None,
     };
     if let Some(pointer) = &written.body {
@@ -184,6 +224,40 @@ fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -
         return Err(fault(&format!("{path}.exclude"), message));
     }
     Ok(plan)
+}
+
+fn legacy(written: LegacyDocument, template: &Template) -> Result<Legacy, Fault> {
+    let mut target = Vec::new();
+    let mut rest = written.lookup.as_str();
+    if !rest.starts_with('/') {
+        return Err(fault("legacy.lookup", "write a path at the origin, such as `/orders/{order}`".into()));
+    }
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) =
+            after.split_once('}').ok_or_else(|| fault("legacy.lookup", "a `{` without its `}`".into()))?;
+        target.push(TargetPart::Literal(before.into()));
+        target.push(match name {
+            "key" => TargetPart::Key,
+            name if template.parameters().contains(&name) => TargetPart::Parameter(name.into()),
+            name => return Err(fault("legacy.lookup", format!("the path template has no parameter {{{name}}}"))),
+        });
+        rest = after;
+    }
+    target.push(TargetPart::Literal(rest.into()));
+    Ok(Legacy { target, max_body: written.max_body.map_or(64 * 1024, |size| size.0).min(MIB) })
+}
+
+fn webhook(written: Webhook) -> Result<Webhook, Fault> {
+    if written.secrets.is_empty() {
+        return Err(fault("webhook.secrets", "name at least one secret of the keyring".into()));
+    }
+    if !written.scheme.scheme().signed.contains("{body}") {
+        return Err(fault(
+            "webhook.scheme.custom.signed",
+            "the body is not signed: write `{body}` where it stands".into(),
+        ));
+    }
+    Ok(written)
 }
 
 fn outcomes(written: Unique<KnowledgeName>) -> Result<Vec<(StatusPattern, Knowledge)>, Fault> {
@@ -233,11 +307,6 @@ fn pointer(path: &str, text: &str) -> Result<(), Fault> {
     } else {
         Err(fault(path, format!("`{text}` is no JSON Pointer (RFC 6901): write it as `/member/member`")))
     }
-}
-
-/// RFC 9110, section 5.6.2.
-fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 fn fault(path: &str, message: String) -> Fault {

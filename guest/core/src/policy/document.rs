@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::units::{Size, Span};
+use super::webhook::Webhook;
 
 /// The whole document.
 #[derive(Deserialize, Debug)]
@@ -23,6 +24,12 @@ pub struct Document {
     /// What becomes of a mutation that no rule matches.
     #[serde(default)]
     pub unmatched: Unmatched,
+    /// What becomes of a mutation that no rule matches and that can be read in two ways: a path that is not plainly spelled,
+    /// or a header that asks for another method.
+    #[serde(default)]
+    pub ambiguous: Ambiguous,
+    /// A reference to the published key policy, given in `Link: <...>; rel="describedby"` of each problem.
+    pub described_by: Option<String>,
     /// Tried in order; the first that matches covers the request.
     pub rules: Vec<RuleDocument>,
 }
@@ -38,6 +45,17 @@ pub enum Unmatched {
     Refuse,
 }
 
+/// What becomes of a request that can be read in two ways.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Ambiguous {
+    /// Refused with 400, so that no spelling goes round a rule.
+    #[default]
+    Refuse,
+    /// Taken as it stands. Only for an origin that reads it as it stands, too.
+    Accept,
+}
+
 /// One rule.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +65,9 @@ pub struct RuleDocument {
     /// Which requests it covers.
     #[serde(rename = "match")]
     pub matches: Match,
+    /// What becomes of a covered request that can be read in two ways.
+    #[serde(default)]
+    pub ambiguous: Ambiguous,
     /// Where the client key stands.
     #[serde(default)]
     pub key: KeyDocument,
@@ -79,6 +100,9 @@ pub struct RuleDocument {
     pub outcomes: Unique<KnowledgeName>,
     /// How often an action may be tried in all. Default: no limit.
     pub max_attempts: Option<u32>,
+    /// When an effect counts as committed.
+    #[serde(default)]
+    pub committed_at: CommittedAt,
     /// What the origin can do by itself.
     #[serde(default)]
     pub origin: Origin,
@@ -88,9 +112,24 @@ pub struct RuleDocument {
     /// The most bytes.
     #[serde(default)]
     pub limits: SizeLimits,
+    /// Where a durable business fact may tell of actions from before there were records.
+    pub legacy: Option<LegacyDocument>,
+    /// How inbound events are signed; the client key is then the event's id.
+    pub webhook: Option<Webhook>,
     /// What the client gets when the outcome cannot be recorded in time.
     #[serde(default)]
     pub unsettled: Unsettled,
+}
+
+/// Where a durable business fact may be looked up, after the claim and before the effect.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct LegacyDocument {
+    /// A target at the origin, asked with GET: `/bookings/{item}/shipment`. `{parameter}` is the rule's, `{key}` the client
+    /// key. 2xx with a body is the fact, 404 and 410 say that there is none, all else is no answer.
+    pub lookup: String,
+    /// The most bytes of its body that are taken over. Default 64 KiB.
+    pub max_body: Option<Size>,
 }
 
 /// Which requests a rule covers.
@@ -294,13 +333,56 @@ pub struct Origin {
     pub fences: bool,
 }
 
-/// What is replayed.
+/// What is kept of an answer, and how a known key is answered.
 #[derive(Deserialize, Debug, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
+    /// How a known key is answered.
+    #[serde(default)]
+    pub mode: ReplayMode,
+    /// What is kept of the answer.
+    #[serde(default)]
+    pub store: Store,
     /// Headers to replay beside the default ones.
     #[serde(default)]
     pub headers: Vec<String>,
+}
+
+/// How a known key is answered. That nothing is done twice is promised by each of them.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayMode {
+    /// With the stored answer, byte for byte.
+    #[default]
+    Bytes,
+    /// With its status, `Location` and the operation's id, in place of bytes that may be stale.
+    Operation,
+    /// With 409: the answer is never given twice.
+    Refuse,
+}
+
+/// What is kept of an answer.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Store {
+    /// Status, listed headers, body.
+    #[default]
+    Full,
+    /// Status and listed headers.
+    Status,
+    /// Only what became of it. Needs the mode `refuse`.
+    None,
+}
+
+/// When an effect counts as committed.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum CommittedAt {
+    /// With the end of the answer, which is held until it is recorded.
+    #[default]
+    End,
+    /// With its headers: the body is streamed, and not kept.
+    Headers,
 }
 
 /// The most bytes.

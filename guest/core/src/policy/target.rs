@@ -12,7 +12,18 @@ use crate::request::Head;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
     segments: Vec<Segment>,
-    open: bool,
+    end: End,
+}
+
+/// How a template ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// With its last segment.
+    Segment,
+    /// With a slash after it.
+    Slash,
+    /// `**`: any further segments.
+    Open,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,18 +36,18 @@ impl Template {
     /// Reads `/orders/{order}` or `/api/**`. The error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text.strip_prefix('/').ok_or("a path template starts with a slash")?;
-        let (rest, open) = match rest.strip_suffix("**") {
-            Some(before) if before.is_empty() || before.ends_with('/') => (before.trim_end_matches('/'), true),
-            _ => (rest, false),
-        };
-        let mut segments = Vec::new();
-        for part in rest.split('/') {
-            if part.is_empty() && (open || rest.is_empty()) {
-                continue;
+        let (rest, end) = match (rest.strip_suffix("**"), rest.strip_suffix('/')) {
+            (Some(before), _) if before.is_empty() || before.ends_with('/') => {
+                (before.trim_end_matches('/'), End::Open)
             }
-            segments.push(Segment::parse(part)?);
-        }
-        let template = Template { segments, open };
+            (_, Some(before)) => (before, End::Slash),
+            _ => (rest, End::Segment),
+        };
+        let segments = match rest {
+            "" => Vec::new(),
+            _ => rest.split('/').map(Segment::parse).collect::<Result<_, _>>()?,
+        };
+        let template = Template { segments, end };
         let names = template.parameters();
         if names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name)) {
             return Err("a path parameter is named twice");
@@ -57,27 +68,41 @@ impl Template {
 
     /// The values of the parameters, if the path matches.
     pub fn matches<'t, 'p>(&'t self, path: &'p [u8]) -> Option<Vec<(&'t str, &'p [u8])>> {
-        let mut parts = path.strip_prefix(b"/")?.split(|&byte| byte == b'/').peekable();
-        if self.segments.is_empty() {
-            return (self.open || path == b"/").then(Vec::new);
-        }
+        let mut rest = path;
         let mut found = Vec::new();
         for segment in &self.segments {
-            let part = parts.next()?;
+            let after = rest.strip_prefix(b"/")?;
+            let length = after.iter().position(|&byte| byte == b'/').unwrap_or(after.len());
+            let (part, after) = after.split_at_checked(length)?;
             match segment {
                 Segment::Literal(bytes) if bytes == part => {}
                 Segment::Parameter(name) if !part.is_empty() => found.push((name.as_str(), part)),
                 _ => return None,
             }
+            rest = after;
         }
-        (self.open || parts.next().is_none()).then_some(found)
+        let ends = match self.end {
+            End::Segment => rest.is_empty() || (self.segments.is_empty() && rest == b"/"),
+            End::Slash => rest == b"/",
+            End::Open => true,
+        };
+        ends.then_some(found)
+    }
+
+    /// Whether the path matches but for a slash at its end: many origins take both for one.
+    pub fn matches_but_for_slash(&self, path: &[u8]) -> bool {
+        let other = match path.strip_suffix(b"/") {
+            Some(shorter) => shorter.to_vec(),
+            None => [path, b"/"].concat(),
+        };
+        self.matches(&other).is_some()
     }
 }
 
 impl Segment {
     fn parse(part: &str) -> Result<Self, &'static str> {
         if part.is_empty() {
-            return Err("a path template has no empty segments and no slash at its end");
+            return Err("a path template has no empty segments");
         }
         if let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -96,14 +121,15 @@ impl Segment {
 
 /// Why a target could be read as another one, or `None` where it is spelled plainly.
 ///
-/// Refused are dot segments, empty segments (a slash at the end included), backslashes, `;`, control and non-ASCII bytes,
-/// and percent-encodings that are broken or stand for a slash, backslash, dot, semicolon, control byte, or any character
+/// Refused are dot segments, empty segments (but for a slash at the end), backslashes, `;`, control and non-ASCII bytes,
+/// and percent-encodings that are broken, in lower case, or stand for a slash, backslash, dot, semicolon, control byte, or any character
 /// that needs no encoding.
 pub fn plain(path: &[u8]) -> Option<&'static str> {
     let Some(rest) = path.strip_prefix(b"/") else { return Some("the path does not start with a slash") };
     if rest.is_empty() {
         return None;
     }
+    let rest = rest.strip_suffix(b"/").unwrap_or(rest);
     for segment in rest.split(|&byte| byte == b'/') {
         match segment {
             b"" => return Some("the path has an empty segment"),
@@ -115,7 +141,7 @@ pub fn plain(path: &[u8]) -> Option<&'static str> {
             match byte {
                 b'\\' => return Some("the path has a backslash"),
                 b';' => return Some("the path has a semicolon"),
-                b'%' => match (bytes.next().and_then(hex), bytes.next().and_then(hex)) {
+                b'%' => match (bytes.next().and_then(upper_hex), bytes.next().and_then(upper_hex)) {
                     (Some(high), Some(low)) if needs_encoding(high << 4 | low) => {}
                     _ => return Some("the path has a percent-encoding that may be read in two ways"),
                 },
@@ -132,9 +158,13 @@ fn needs_encoding(byte: u8) -> bool {
     !ambiguous && !byte.is_ascii_control()
 }
 
-/// The value of a hexadecimal digit.
-pub(crate) fn hex(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+/// The value of a hexadecimal digit; both cases name the same byte, and RFC 3986, section 2.1, wants the upper one.
+fn upper_hex(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
 }
 
 /// Whether the request asks for another method than its own.
@@ -142,7 +172,10 @@ pub fn overrides_method(head: &Head) -> bool {
     let by_header = ["x-http-method-override", "x-http-method", "x-method-override"]
         .iter()
         .any(|name| head.values(name).next().is_some());
-    let by_query =
-        head.query().is_some_and(|query| query.split(|&byte| byte == b'&').any(|pair| pair.starts_with(b"_method=")));
+    // Frameworks read `_method` on POST only.
+    let by_query = head.method == "POST"
+        && head
+            .query()
+            .is_some_and(|query| query.split(|&byte| byte == b'&').any(|pair| pair.starts_with(b"_method=")));
     by_header || by_query
 }

@@ -3,7 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Receipt, Record, Unreadable};
+use super::{Chunks, Receipt, Record, Unreadable};
+use crate::answer::is_field;
 use crate::decision::State;
 use crate::request::Field;
 use crate::time::Timestamp;
@@ -13,9 +14,12 @@ pub(super) const PREFIX: usize = 136;
 pub(super) const NONCE: usize = 24;
 
 const SUSPECTED: u16 = 1;
-const MUST_UNDERSTAND: u16 = 0xff00;
+const UNBOUND: u16 = 1 << 8;
+/// The high flags that this version does not know.
+const MUST_UNDERSTAND: u16 = 0xff00 & !UNBOUND;
 const RECEIPT: u16 = 1;
 const OPERATION: u16 = 2;
+const CHUNKS: u16 = 4;
 const MAX_HEADERS: usize = 1024;
 const STATUSES: core::ops::RangeInclusive<u16> = 200..=599;
 
@@ -32,7 +36,8 @@ pub(super) fn prefix(record: &Record) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(PREFIX + NONCE);
     let state = STATES.iter().position(|state| *state == record.state).unwrap_or(STATES.len() - 1);
     bytes.extend_from_slice(&[FORMAT, u8::try_from(state).unwrap_or(u8::MAX)]);
-    bytes.extend_from_slice(&(SUSPECTED * u16::from(record.double_effect_suspected)).to_be_bytes());
+    let flags = (SUSPECTED * u16::from(record.double_effect_suspected)) | (UNBOUND * u16::from(record.unbound));
+    bytes.extend_from_slice(&flags.to_be_bytes());
     for number in [record.fence, record.tries, record.secret] {
         bytes.extend_from_slice(&number.to_be_bytes());
     }
@@ -76,6 +81,7 @@ pub(super) fn read_prefix(bytes: &[u8]) -> Result<Record, Unreadable> {
     Ok(Record {
         state,
         double_effect_suspected: flags & SUSPECTED != 0,
+        unbound: flags & UNBOUND != 0,
         fence,
         tries,
         secret,
@@ -90,6 +96,7 @@ pub(super) fn read_prefix(bytes: &[u8]) -> Result<Record, Unreadable> {
         fingerprint: reader.array()?,
         receipt: None,
         operation: String::new(),
+        chunks: None,
         others: Vec::new(),
     })
 }
@@ -107,6 +114,9 @@ pub(super) fn extensions(record: &Record) -> Option<Vec<u8>> {
         append(RECEIPT, &write_receipt(receipt)?)?;
     }
     append(OPERATION, record.operation.as_bytes())?;
+    if let Some(Chunks { count, length }) = record.chunks {
+        append(CHUNKS, &[&count.to_be_bytes()[..], &length.to_be_bytes()].concat())?;
+    }
     for (tag, value) in &record.others {
         append(*tag, value)?;
     }
@@ -122,6 +132,7 @@ pub(super) fn read_extensions(bytes: &[u8], record: &mut Record) -> Result<(), U
         match tag {
             RECEIPT => record.receipt = Some(read_receipt(value)?),
             OPERATION => record.operation = String::from_utf8(value.to_vec()).map_err(|_| Unreadable::Damaged)?,
+            CHUNKS => record.chunks = Some(read_chunks(value)?),
             _ => record.others.push((tag, value.to_vec())),
         }
     }
@@ -164,6 +175,12 @@ fn read_receipt(bytes: &[u8]) -> Result<Receipt, Unreadable> {
     }
 }
 
+fn read_chunks(bytes: &[u8]) -> Result<Chunks, Unreadable> {
+    let mut reader = Reader(bytes);
+    let (count, length) = (u16::from_be_bytes(reader.array()?), reader.u32()?);
+    if reader.0.is_empty() { Ok(Chunks { count, length }) } else { Err(Unreadable::Damaged) }
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -196,6 +213,7 @@ impl<'a> Reader<'a> {
         let length = u32::from(u16::from_be_bytes(self.array()?));
         let name = String::from_utf8(self.bytes(length)?.to_vec()).map_err(|_| Unreadable::Damaged)?;
         let length = self.u32()?;
-        Ok((name, self.bytes(length)?.to_vec()))
+        let field = (name, self.bytes(length)?.to_vec());
+        if is_field(&field) { Ok(field) } else { Err(Unreadable::Damaged) }
     }
 }

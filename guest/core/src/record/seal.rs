@@ -30,17 +30,25 @@ impl Seal {
 
     /// The written form of a record. `None` if its secret is not held here, or it is too large to be written.
     pub(crate) fn seal(&mut self, record: &Record, key: &Key, keys: &Keys) -> Option<Vec<u8>> {
-        let secret = keys.with_id(record.secret)?;
+        let cipher = cipher(record.secret, keys)?;
         let drawn = self.draw();
         let nonce = drawn.first_chunk::<NONCE>()?;
         let mut bytes = codec::prefix(record);
         bytes.extend_from_slice(nonce);
         let plain = codec::extensions(record)?;
-        let sealed = XChaCha20Poly1305::new(&secret.sealing.into())
-            .encrypt(&XNonce::from(*nonce), Payload { msg: &plain, aad: &associated(key, &bytes) })
-            .ok()?;
+        let sealed =
+            cipher.encrypt(&XNonce::from(*nonce), Payload { msg: &plain, aad: &associated(key, &bytes) }).ok()?;
         bytes.extend_from_slice(&sealed);
         Some(bytes)
+    }
+
+    /// The written form of a chunk.
+    pub(super) fn seal_chunk(&mut self, plain: &[u8], key: &Key, secret: u32, keys: &Keys) -> Option<Vec<u8>> {
+        let drawn = self.draw();
+        let nonce = drawn.first_chunk::<NONCE>()?;
+        let payload = Payload { msg: plain, aad: key.as_bytes() };
+        let sealed = cipher(secret, keys)?.encrypt(&XNonce::from(*nonce), payload).ok()?;
+        Some([&nonce[..], &sealed].concat())
     }
 
     fn draw(&mut self) -> [u8; 32] {
@@ -54,13 +62,25 @@ pub(crate) fn open(bytes: &[u8], key: &Key, keys: &Keys) -> Result<Record, Unrea
     let damaged = Unreadable::Damaged;
     let (prefix, sealed) = bytes.split_at_checked(PREFIX + NONCE).ok_or(damaged)?;
     let mut record = codec::read_prefix(prefix)?;
-    let secret = keys.with_id(record.secret).ok_or(damaged)?;
+    let cipher = cipher(record.secret, keys).ok_or(damaged)?;
     let nonce = prefix.last_chunk::<NONCE>().ok_or(damaged)?;
-    let plain = XChaCha20Poly1305::new(&secret.sealing.into())
+    let plain = cipher
         .decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: &associated(key, prefix) })
         .map_err(|_| damaged)?;
     codec::read_extensions(&plain, &mut record)?;
     Ok(record)
+}
+
+/// Reads the chunk under a key.
+pub(super) fn open_chunk(bytes: &[u8], key: &Key, secret: u32, keys: &Keys) -> Result<Vec<u8>, Unreadable> {
+    let damaged = Unreadable::Damaged;
+    let (nonce, sealed) = bytes.split_first_chunk::<NONCE>().ok_or(damaged)?;
+    let payload = Payload { msg: sealed, aad: key.as_bytes() };
+    cipher(secret, keys).ok_or(damaged)?.decrypt(&XNonce::from(*nonce), payload).map_err(|_| damaged)
+}
+
+fn cipher(secret: u32, keys: &Keys) -> Option<XChaCha20Poly1305> {
+    keys.with_id(secret).map(|secret| XChaCha20Poly1305::new(&secret.sealing.into()))
 }
 
 fn associated(key: &Key, prefix: &[u8]) -> Vec<u8> {
