@@ -6,8 +6,6 @@
 mod bindings {
     #![allow(missing_docs, unreachable_pub, clippy::all, reason = "generated from wit/")]
     wit_bindgen::generate!({ path: "../../wit", world: "engine" });
-    export!(super::Component with_types_in self);
-    pub(crate) use super::Component;
 }
 mod drive;
 mod from_core;
@@ -32,7 +30,9 @@ const NOT_CONFIGURED: &str = "not-configured";
 /// The row of a call that holds what is no value of its type, such as entropy of another length.
 const MALFORMED_CALL: &str = "malformed-call";
 
-pub(crate) struct Component;
+struct Component;
+
+bindings::export!(Component with_types_in bindings);
 
 impl wit::Guest for Component {
     fn configure(policy: Vec<u8>, keys: wit::Keyring) -> Result<wit::Configuration, wit::ConfigurationError> {

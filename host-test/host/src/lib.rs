@@ -2,5 +2,26 @@
 //!
 //! It decides nothing about a request. What it adds is what the component cannot have: a store, the time, randomness,
 //! and bounds on how long a call may take.
+//!
+//! - [`Enforcer`]: the component over a [`store`], for gateways: each commit stands by itself.
+//! - [`caller`]: the component inside a database transaction of a service that owns its effect.
+//! - [`drive()`]: the core natively on the same stores, without the component; for tests and comparisons.
 
+mod bindings;
+pub mod caller;
+mod circumstances;
+mod compiled;
+mod drive;
+mod enforcer;
+mod error;
+mod from_guest;
+mod instances;
+mod serve;
 pub mod store;
+mod to_guest;
+
+pub use circumstances::{circumstances, entropy, now};
+pub use drive::drive;
+pub use enforcer::{Enforcer, Options};
+pub use error::{BuildError, EngineError};
+pub use oncegate_core as core;

@@ -16,6 +16,9 @@ pub struct Bound<'c> {
 }
 
 impl<'c> Bound<'c> {
+    /// What it can hold: as much as the store in a file of its own.
+    pub const LIMITS: Limits = LIMITS;
+
     /// Binds to the open transaction of a connection whose database has the store's tables
     /// ([`Sqlite::create_schema`](super::Sqlite::create_schema)).
     ///
@@ -24,10 +27,6 @@ impl<'c> Bound<'c> {
     pub fn new(connection: &'c Connection) -> Result<Self, StoreError> {
         let revisions = Revisions::new().map_err(|fault| StoreError::Unavailable(fault.to_string()))?;
         Ok(Bound { connection, revisions })
-    }
-
-    pub(crate) fn limits() -> Limits {
-        LIMITS
     }
 
     pub(crate) fn get(&self, keys: &[Key]) -> Result<Loaded, StoreError> {
