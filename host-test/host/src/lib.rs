@@ -5,6 +5,7 @@
 //!
 //! - [`Enforcer`]: the component over a [`store`], for gateways: each commit stands by itself.
 //! - [`caller`]: the component inside a database transaction of a service that owns its effect.
+//! - [`layer`]: the gate in front of a service, as a tower layer.
 //! - [`drive()`]: the core natively on the same stores, without the component; for tests and comparisons.
 
 mod bindings;
@@ -16,6 +17,7 @@ mod enforcer;
 mod error;
 mod from_guest;
 mod instances;
+pub mod layer;
 mod serve;
 pub mod store;
 mod to_guest;

@@ -27,10 +27,7 @@ pub(crate) fn request(request: Request) -> wit::Request {
 }
 
 pub(crate) fn conditions(conditions: Conditions) -> wit::Conditions {
-    wit::Conditions {
-        waited: conditions.waited,
-        amnesia_until: conditions.amnesia_until.map(Timestamp::as_millis),
-    }
+    wit::Conditions { waited: conditions.waited, amnesia_until: conditions.amnesia_until.map(Timestamp::as_millis) }
 }
 
 pub(crate) fn circumstances(circumstances: Circumstances) -> wit::Circumstances {
@@ -105,10 +102,9 @@ pub(crate) fn commit_result(result: CommitResult) -> store::CommitResult {
             revisions: self::revisions(revisions),
         }),
         CommitResult::Provisional { revisions } => store::CommitResult::Provisional(self::revisions(revisions)),
-        CommitResult::Conflicted { held, position } => store::CommitResult::Conflicted(store::Conflict {
-            held: entries(held),
-            position: self::position(position),
-        }),
+        CommitResult::Conflicted { held, position } => {
+            store::CommitResult::Conflicted(store::Conflict { held: entries(held), position: self::position(position) })
+        }
     }
 }
 

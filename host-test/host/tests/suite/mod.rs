@@ -147,7 +147,8 @@ async fn revisions_never_repeat(store: &dyn Store) {
 async fn positions_rise(store: &dyn Store) {
     let key = fresh_key();
     let (_, start) = store.get(&[]).await.unwrap();
-    let CommitResult::Committed { position: written, .. } = store.commit(&claim(&key, None, b"x")).await.unwrap() else {
+    let CommitResult::Committed { position: written, .. } = store.commit(&claim(&key, None, b"x")).await.unwrap()
+    else {
         panic!("not committed")
     };
     let CommitResult::Conflicted { position: lost, .. } = store.commit(&claim(&key, None, b"x")).await.unwrap() else {
