@@ -69,6 +69,7 @@ pub struct Expect {
 pub enum DecisionName {
     Bypass,
     Proceed,
+    Ask,
     Replay,
     Conflict,
     Wait,
@@ -117,8 +118,8 @@ pub struct HeldExpectation {
 
 impl Expect {
     /// Whether an attempt comes of it.
-    pub(crate) fn proceeds(&self) -> bool {
-        self.decision == Some(DecisionName::Proceed)
+    pub(crate) fn claims(&self) -> bool {
+        matches!(self.decision, Some(DecisionName::Proceed | DecisionName::Ask))
     }
 
     /// What was seen otherwise, a line each. `before`: the calls of the origin before the step.

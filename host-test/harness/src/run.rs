@@ -52,7 +52,7 @@ pub async fn run(name: &str, file: &Arc<File>, subject: &dyn Subject, store: &Ar
             origin_calls: 0,
             verdict: Verdict::Passed,
         };
-        report.verdict = match subject.cannot(case) {
+        report.verdict = match subject.cannot(file, case) {
             Some(why) => Verdict::Skipped(why),
             None => match tokio::time::timeout(LONGEST, play(case, subject, stage, &mut report)).await {
                 Ok(Ok(())) => Verdict::Passed,

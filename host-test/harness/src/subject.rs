@@ -24,7 +24,7 @@ pub trait Subject: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Why it cannot play a case, if so.
-    fn cannot(&self, case: &Case) -> Option<&'static str>;
+    fn cannot(&self, file: &File, case: &Case) -> Option<&'static str>;
 
     /// Begins a case: nothing is held, the file's policy and the secret 1 are in force.
     ///

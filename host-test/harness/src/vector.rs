@@ -42,6 +42,7 @@
 //! - A request is given to the policy's coverage first (`cover`), and its body is read up to what that says. The two agree.
 //! - The origin is called once for each `proceed`, except where the attempt is settled as `not_sent`. `origin_calls` is the
 //!   number of calls since the case's start. A step that does not say it calls nothing.
+//! - Looking up a fact is no call of the origin. What a webhook's sender signs with is any bytes.
 //! - `gets` and `commits` are the store calls of the step itself.
 
 mod message;
@@ -61,6 +62,7 @@ pub use step::{Act, EvidenceName, Fault, Gone, OutcomeDocument, Step, Tampering,
 /// The files that are shipped, by name.
 pub const SHIPPED: &[(&str, &str)] = &[
     ("admission", include_str!("../vectors/admission.json")),
+    ("facts", include_str!("../vectors/facts.json")),
     ("identity", include_str!("../vectors/identity.json")),
     ("lifecycle", include_str!("../vectors/lifecycle.json")),
     ("outside", include_str!("../vectors/outside.json")),
@@ -140,14 +142,14 @@ impl Case {
             }
             now = step.at;
             match &mut step.act {
-                Act::Admit { name, .. } if step.expect.proceeds() => {
+                Act::Admit { name, .. } if step.expect.claims() => {
                     let name = name.get_or_insert_with(|| format!("attempt of step {at}")).clone();
                     if !names.insert(name.clone()) {
                         return Err(format!("step {at}: the attempt `{name}` was admitted before"));
                     }
                     last = Some(name);
                 }
-                Act::Settle { attempt, .. } | Act::Renew { attempt } => {
+                Act::Settle { attempt, .. } | Act::Lookup { attempt, .. } | Act::Renew { attempt } => {
                     let named = attempt.take().or_else(|| last.clone());
                     let named = named.ok_or_else(|| format!("step {at}: no attempt was admitted before"))?;
                     if !names.contains(&named) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oncegate_core::decision::{
-    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Renewal, Resolution, RowName, Settlement,
+    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, RowName, Settlement,
     Testimony, Verdict,
 };
 use oncegate_core::keyring::Keyring;
@@ -15,7 +15,10 @@ use oncegate_host::{EngineError, Options};
 
 use super::inside::{Enforcer, Failure, Inside};
 use super::{Play, Stage, Subject};
-use crate::vector::{Act, Case};
+use crate::vector::{Act, Case, File};
+
+const NO_FORGET: &str = "the component does not export forget";
+const NO_FACTS: &str = "the host does not hand back facts";
 
 /// The component in wasmtime.
 #[derive(Debug, Default)]
@@ -27,9 +30,12 @@ impl Subject for Component {
         "component"
     }
 
-    fn cannot(&self, case: &Case) -> Option<&'static str> {
-        let forgets = case.steps.iter().any(|step| matches!(step.act, Act::Forget { .. }));
-        forgets.then_some("the component does not export forget")
+    fn cannot(&self, _: &File, case: &Case) -> Option<&'static str> {
+        case.steps.iter().find_map(|step| match step.act {
+            Act::Forget { .. } => Some(NO_FORGET),
+            Act::Lookup { .. } => Some(NO_FACTS),
+            _ => None,
+        })
     }
 
     async fn begin(&self, stage: Stage) -> Result<Box<dyn Play>, String> {
@@ -52,6 +58,10 @@ impl Enforcer for oncegate_host::Enforcer {
         Ok(self.admit(request, conditions, now).await?)
     }
 
+    async fn answered(&self, _: Inquiry, _: Outcome, _: Circumstances) -> Result<Admission, Failure> {
+        Err(Failure::Other(NO_FACTS.into()))
+    }
+
     async fn settle(&self, attempt: &Attempt, outcome: Outcome, now: Circumstances) -> Result<Settlement, Failure> {
         Ok(self.settle(attempt, outcome, now).await?)
     }
@@ -69,7 +79,7 @@ impl Enforcer for oncegate_host::Enforcer {
     }
 
     async fn forget(&self, _: &Key, _: Circumstances) -> Result<RowName, Failure> {
-        Err(Failure::Other("the component does not export forget".into()))
+        Err(Failure::Other(NO_FORGET.into()))
     }
 }
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oncegate_core::decision::{
-    Admission, Attempt, AttemptError, Circumstances, Conditions, Coverage, Explanation, Renewal, RowName, Settlement,
-    Testimony, Verdict,
+    Admission, Attempt, AttemptError, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, RowName,
+    Settlement, Testimony, Verdict,
 };
-use oncegate_core::decision::Resolution;
 use oncegate_core::engine::Engine;
 use oncegate_core::keyring::Keyring;
 use oncegate_core::request::{Head, Outcome, Request};
@@ -17,7 +16,7 @@ use oncegate_host::store::Store;
 
 use super::inside::{Enforcer, Failure, Inside};
 use super::{Play, Stage, Subject};
-use crate::vector::Case;
+use crate::vector::{Case, File};
 
 /// The core natively.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ impl Subject for Core {
         "core"
     }
 
-    fn cannot(&self, _: &Case) -> Option<&'static str> {
+    fn cannot(&self, _: &File, _: &Case) -> Option<&'static str> {
         None
     }
 
@@ -56,6 +55,10 @@ impl Enforcer for Native {
 
     async fn admit(&self, request: Request, conditions: Conditions, now: Circumstances) -> Result<Admission, Failure> {
         Ok(drive(self.engine.admit(request, conditions, now), &*self.store).await)
+    }
+
+    async fn answered(&self, inquiry: Inquiry, lookup: Outcome, now: Circumstances) -> Result<Admission, Failure> {
+        Ok(drive(self.engine.answered(inquiry, lookup, now)?, &*self.store).await)
     }
 
     async fn settle(&self, attempt: &Attempt, outcome: Outcome, now: Circumstances) -> Result<Settlement, Failure> {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use oncegate_core::decision::{
     Admission, Answer, Attempt, AttemptError, Circumstances, Conditions, Coverage, Decision, Evidence, Explanation, Id,
-    Proceed, Renewal, Resolution, RowName, Settlement, Standing, Testimony, Verdict,
+    Inquiry, Proceed, Renewal, Resolution, RowName, Settlement, Standing, Testimony, Verdict,
 };
 use oncegate_core::keyring::{Keyring, Secret};
 use oncegate_core::request::{Body, Head, Outcome, Request, Response};
@@ -29,6 +29,7 @@ pub(super) trait Enforcer: Sized + Send + Sync + 'static {
     async fn configure(policy: &[u8], keyring: &Keyring, store: Arc<dyn Store>) -> Result<Self, String>;
     async fn cover(&self, head: &Head) -> Result<Coverage, Failure>;
     async fn admit(&self, request: Request, conditions: Conditions, now: Circumstances) -> Result<Admission, Failure>;
+    async fn answered(&self, inquiry: Inquiry, lookup: Outcome, now: Circumstances) -> Result<Admission, Failure>;
     async fn settle(&self, attempt: &Attempt, outcome: Outcome, now: Circumstances) -> Result<Settlement, Failure>;
     async fn renew(&self, attempt: &Attempt, now: Circumstances) -> Result<Renewal, Failure>;
     async fn resolve(&self, key: &Key, verdict: Verdict, by: Testimony, now: Circumstances)
@@ -36,6 +37,9 @@ pub(super) trait Enforcer: Sized + Send + Sync + 'static {
     async fn explain(&self, request: Request, now: Circumstances) -> Result<Result<Explanation, String>, Failure>;
     async fn forget(&self, key: &Key, now: Circumstances) -> Result<RowName, Failure>;
 }
+
+/// The name of an attempt that comes where the case expects none.
+const UNEXPECTED: &str = "an attempt that the case does not expect";
 
 /// Why a call has no outcome.
 pub(super) enum Failure {
@@ -54,6 +58,8 @@ pub(super) struct Inside<E> {
     /// What the case's secrets are made from.
     salt: [u8; 32],
     attempts: BTreeMap<String, Attempt>,
+    /// What was asked for an attempt.
+    inquiries: BTreeMap<String, Inquiry>,
     /// The first attempt of each action.
     actions: BTreeMap<Id, String>,
     origin_calls: u64,
@@ -67,8 +73,8 @@ impl<E: Enforcer> Inside<E> {
         let enforcer = E::configure(&policy, &keyring(salt, &[1]), Arc::clone(&store) as Arc<dyn Store>).await?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
         let start = Timestamp::from_millis(0).after(since).as_millis();
-        let (attempts, actions) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Inside { stage, enforcer, store, start, salt, attempts, actions, origin_calls: 0 })
+        let (attempts, inquiries, actions) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Inside { stage, enforcer, store, start, salt, attempts, inquiries, actions, origin_calls: 0 })
     }
 
     async fn act(&mut self, step: &Step, now: Circumstances) -> Result<Seen, Failure> {
@@ -81,6 +87,12 @@ impl<E: Enforcer> Inside<E> {
             Act::Settle { attempt, outcome } => {
                 let outcome = self.outcome(outcome)?;
                 Ok(settled(self.enforcer.settle(self.attempt(attempt)?, outcome, now).await?))
+            }
+            Act::Lookup { attempt, outcome } => {
+                let name = attempt.as_deref().unwrap_or_default();
+                let inquiry = self.inquiries.remove(name).ok_or("nothing was asked for this attempt")?;
+                let admission = self.enforcer.answered(inquiry, self.outcome(outcome)?, now).await?;
+                Ok(self.decided(admission, Some(name)))
             }
             Act::Renew { attempt } => self.renew(attempt, now).await,
             Act::Resolve { request, verdict } => {
@@ -140,9 +152,14 @@ impl<E: Enforcer> Inside<E> {
         if told.is_some_and(|row| *row != admission.row) {
             return Err(Failure::Other(format!("cover says {coverage:?}, and admit {}", admission.row)));
         }
+        Ok(self.decided(admission, name))
+    }
+
+    fn decided(&mut self, admission: Admission, name: Option<&str>) -> Seen {
         let row = Some(admission.row.into_owned());
         let (decision, response) = match admission.decision {
             Decision::Proceed(proceed) => return self.proceed(row, *proceed, name),
+            Decision::Ask(inquiry) => return self.ask(row, *inquiry, name),
             Decision::Bypass => {
                 self.origin_calls += 1;
                 (DecisionName::Bypass, None)
@@ -154,17 +171,22 @@ impl<E: Enforcer> Inside<E> {
             Decision::Refuse(response) => (DecisionName::Refuse, Some(response)),
             Decision::Unavailable(response) => (DecisionName::Unavailable, Some(response)),
         };
-        Ok(Seen { row, decision: Some(decision), response, ..Seen::default() })
+        Seen { row, decision: Some(decision), response, ..Seen::default() }
     }
 
-    fn proceed(&mut self, row: Option<String>, proceed: Proceed, name: Option<&str>) -> Result<Seen, Failure> {
-        let decision = Some(DecisionName::Proceed);
-        let attempt = proceed.attempt;
-        let name = name.unwrap_or("an attempt that the case does not expect");
+    fn proceed(&mut self, row: Option<String>, proceed: Proceed, name: Option<&str>) -> Seen {
+        let name = name.unwrap_or(UNEXPECTED);
         self.origin_calls += u64::from(self.stage.case.sends(name));
         let answer_by = proceed.answer_by.as_millis().checked_sub(self.start);
-        let attempt = SeenAttempt { answer_by, ..self.keep(name, attempt) };
-        Ok(Seen { row, decision, sent: proceed.send, attempt: Some(attempt), ..Seen::default() })
+        let attempt = Some(SeenAttempt { answer_by, ..self.keep(name, proceed.attempt) });
+        Seen { row, decision: Some(DecisionName::Proceed), sent: proceed.send, attempt, ..Seen::default() }
+    }
+
+    fn ask(&mut self, row: Option<String>, inquiry: Inquiry, name: Option<&str>) -> Seen {
+        let name = name.unwrap_or(UNEXPECTED);
+        let attempt = Some(self.keep(name, inquiry.proceed.attempt.clone()));
+        self.inquiries.insert(name.to_string(), inquiry);
+        Seen { row, decision: Some(DecisionName::Ask), attempt, ..Seen::default() }
     }
 
     async fn renew(&mut self, name: &Option<String>, now: Circumstances) -> Result<Seen, Failure> {
@@ -329,7 +351,8 @@ fn random() -> Result<[u8; 32], String> {
 /// The case's secrets: no other case has them, so that cases on one store never meet.
 fn keyring(salt: [u8; 32], ids: &[u32]) -> Keyring {
     let secret = |&id: &u32| Secret { id, bytes: [&salt[..], &id.to_be_bytes()].concat() };
-    Keyring { partition: salt.to_vec(), secrets: ids.iter().map(secret).collect() }
+    let webhooks = vec![("sender".to_string(), salt.to_vec())];
+    Keyring { partition: salt.to_vec(), secrets: ids.iter().map(secret).collect(), webhooks }
 }
 
 impl From<String> for Failure {

@@ -43,6 +43,13 @@ pub enum Act {
         /// `{"lost": WHY}`.
         outcome: OutcomeDocument,
     },
+    /// `lookup`: the fact that an `ask` wanted was looked up.
+    Lookup {
+        /// `attempt`: for which. Left out, the last one that was admitted.
+        attempt: Option<String>,
+        /// What became of the lookup, told as in `settle`.
+        outcome: OutcomeDocument,
+    },
     /// `renew: true`: an attempt wants a longer lease.
     Renew {
         /// `attempt`: which. Left out, the last one that was admitted.
@@ -175,6 +182,7 @@ struct Written {
     waited: bool,
     amnesia_until: Option<u64>,
     settle: Option<OutcomeDocument>,
+    lookup: Option<OutcomeDocument>,
     attempt: Option<String>,
     renew: Option<bool>,
     resolve: Option<Ref<RequestDocument>>,
@@ -209,6 +217,9 @@ impl TryFrom<Written> for Step {
         }
         if let Some(outcome) = written.settle {
             acts.push(Act::Settle { attempt: attempt.clone(), outcome });
+        }
+        if let Some(outcome) = written.lookup {
+            acts.push(Act::Lookup { attempt: attempt.clone(), outcome });
         }
         if written.renew.is_some() {
             acts.push(Act::Renew { attempt });
