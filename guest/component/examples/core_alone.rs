@@ -23,7 +23,11 @@ pub unsafe extern "C" fn reach(input: *const u8, length: usize) -> usize {
 }
 
 fn all(input: &[u8]) -> Option<usize> {
-    let keys = Keyring { partition: input.to_vec(), secrets: vec![Secret { id: 1, bytes: input.to_vec() }] };
+    let keys = Keyring {
+        partition: input.to_vec(),
+        secrets: vec![Secret { id: 1, bytes: input.to_vec() }],
+        webhooks: Vec::new(),
+    };
     let limits = Limits { max_value: 1 << 20, max_entries: 8, max_transaction: 1 << 20, read_first: input.is_empty() };
     let engine = Arc::new(Engine::new(input, &keys, limits).ok()?);
     let head = Head { method: "POST".to_owned(), target: input.to_vec(), headers: Vec::new() };
@@ -35,14 +39,20 @@ fn all(input: &[u8]) -> Option<usize> {
     let covered = engine.cover(&request.head);
     let explained = drive(engine.explain(request.clone(), circumstances), input);
     let admission = drive(engine.admit(request, Conditions::default(), circumstances), input);
+    if let Decision::Ask(inquiry) = &admission.decision {
+        let fact = Outcome::Answered(response.clone());
+        let answered = drive(engine.answered((**inquiry).clone(), fact, circumstances).ok()?, input);
+        return Some(format!("{answered:?}").len());
+    }
     let Decision::Proceed(leave) = &admission.decision else { return None };
+    let dispatched = drive(engine.dispatch(leave.attempt.clone(), circumstances).ok()?, input);
     let renewed = drive(engine.renew(leave.attempt.clone(), circumstances).ok()?, input);
     let answered = Outcome::Answered(response.clone());
     let settled = drive(engine.settle(leave.attempt.clone(), answered, circumstances).ok()?, input);
     let testimony = Testimony { actor: String::new(), reason: String::new() };
     let verdict = if input.len() > 9 { Verdict::Committed(response) } else { Verdict::NoEffect(Evidence::Forced) };
     let resolved = drive(engine.resolve(leave.attempt.key.clone(), verdict, testimony, circumstances), input);
-    Some(format!("{covered:?}{explained:?}{admission:?}{renewed:?}{settled:?}{resolved:?}").len())
+    Some(format!("{covered:?}{explained:?}{admission:?}{dispatched:?}{renewed:?}{settled:?}{resolved:?}").len())
 }
 
 fn drive<O: Operation>(mut step: Step<O>, input: &[u8]) -> O::Output {

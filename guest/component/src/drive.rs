@@ -43,10 +43,9 @@ fn commit(transaction: &Transaction) -> Result<CommitResult, StoreError> {
         writes: writes.iter().map(write).collect(),
     };
     Ok(match wit::commit(&transaction).map_err(error)? {
-        wit::CommitResult::Committed(written) => CommitResult::Committed {
-            position: position(written.position),
-            revisions: revisions(written.revisions),
-        },
+        wit::CommitResult::Committed(written) => {
+            CommitResult::Committed { position: position(written.position), revisions: revisions(written.revisions) }
+        }
         wit::CommitResult::Provisional(made) => CommitResult::Provisional { revisions: revisions(made) },
         wit::CommitResult::Conflicted(conflict) => {
             CommitResult::Conflicted { held: entries(conflict.held), position: position(conflict.position) }

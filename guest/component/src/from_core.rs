@@ -1,8 +1,8 @@
 //! From the core's words to those of `wit/`.
 
 use oncegate_core::decision::{
-    Admission, Answer, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Knowledge, Proceed, Renewal, Resolution,
-    Settlement, Standing, State, Wait,
+    Admission, Answer, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Inquiry, Knowledge, Proceed,
+    Renewal, Resolution, Settlement, Standing, State, Wait,
 };
 use oncegate_core::engine::Engine;
 use oncegate_core::policy::ConfigurationError;
@@ -94,6 +94,7 @@ fn decision(decision: Decision) -> wit::Decision {
     match decision {
         Decision::Bypass => wit::Decision::Bypass,
         Decision::Proceed(leave) => wit::Decision::Proceed(proceed(*leave)),
+        Decision::Ask(inquiry) => wit::Decision::Ask(self::inquiry(*inquiry)),
         Decision::Replay(answer) => wit::Decision::Replay(response(answer)),
         Decision::Conflict(answer) => wit::Decision::Conflict(response(answer)),
         Decision::Wait(Wait { response, retry_in, bound }) => wit::Decision::Wait(wit::Wait {
@@ -115,6 +116,11 @@ fn proceed(leave: Proceed) -> wit::Proceed {
         renew_every: leave.renew_every.map(millis),
         max_response: leave.max_response,
     }
+}
+
+fn inquiry(inquiry: Inquiry) -> wit::Inquiry {
+    let Inquiry { proceed, target, max_body } = inquiry;
+    wit::Inquiry { proceed: self::proceed(proceed), target, max_body }
 }
 
 fn attempt(attempt: Attempt) -> wit::Attempt {

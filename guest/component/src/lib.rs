@@ -52,11 +52,7 @@ impl wit::Guest for Component {
         }
     }
 
-    fn admit(
-        request: wit::Request,
-        conditions: wit::Conditions,
-        circumstances: wit::Circumstances,
-    ) -> wit::Admission {
+    fn admit(request: wit::Request, conditions: wit::Conditions, circumstances: wit::Circumstances) -> wit::Admission {
         let ready = || Ok((engine()?, to_core::circumstances(circumstances)?));
         match ready() {
             Ok((engine, circumstances)) => {
@@ -72,6 +68,17 @@ impl wit::Guest for Component {
         }
     }
 
+    fn answered(
+        inquiry: wit::Inquiry,
+        lookup: wit::Outcome,
+        circumstances: wit::Circumstances,
+    ) -> Result<wit::Admission, wit::AttemptError> {
+        let engine = engine()?;
+        let (inquiry, circumstances) = (to_core::inquiry(inquiry)?, to_core::circumstances(circumstances)?);
+        let step = engine.answered(inquiry, to_core::outcome(lookup), circumstances);
+        Ok(from_core::admission(drive(step.map_err(from_core::attempt_error)?)))
+    }
+
     fn settle(
         attempt: wit::Attempt,
         outcome: wit::Outcome,
@@ -83,13 +90,17 @@ impl wit::Guest for Component {
         Ok(from_core::settlement(drive(step.map_err(from_core::attempt_error)?)))
     }
 
-    fn renew(
-        attempt: wit::Attempt,
-        circumstances: wit::Circumstances,
-    ) -> Result<wit::Renewal, wit::AttemptError> {
+    fn renew(attempt: wit::Attempt, circumstances: wit::Circumstances) -> Result<wit::Renewal, wit::AttemptError> {
         let engine = engine()?;
         let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
         let step = engine.renew(attempt, circumstances);
+        Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
+    }
+
+    fn dispatch(attempt: wit::Attempt, circumstances: wit::Circumstances) -> Result<wit::Renewal, wit::AttemptError> {
+        let engine = engine()?;
+        let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
+        let step = engine.dispatch(attempt, circumstances);
         Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
     }
 

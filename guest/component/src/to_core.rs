@@ -1,6 +1,8 @@
 //! From the words of `wit/` to the core's.
 
-use oncegate_core::decision::{Attempt, Circumstances, Conditions, Evidence, Testimony, Verdict};
+use core::time::Duration;
+
+use oncegate_core::decision::{Attempt, Circumstances, Conditions, Evidence, Inquiry, Proceed, Testimony, Verdict};
 use oncegate_core::keyring::{Keyring, Secret};
 use oncegate_core::request::{Body, Head, Outcome, Request, Response};
 use oncegate_core::store::{Key, Revision};
@@ -11,7 +13,8 @@ use crate::{Fault, MALFORMED_CALL};
 
 pub(crate) fn keyring(keys: wit::Keyring) -> Keyring {
     let secrets = keys.secrets.into_iter().map(|secret| Secret { id: secret.id, bytes: secret.bytes }).collect();
-    Keyring { partition: keys.partition, secrets }
+    let webhooks = keys.webhooks.into_iter().map(|secret| (secret.name, secret.bytes)).collect();
+    Keyring { partition: keys.partition, secrets, webhooks }
 }
 
 pub(crate) fn head(head: wit::Head) -> Head {
@@ -55,6 +58,18 @@ pub(crate) fn attempt(attempt: wit::Attempt) -> Result<Attempt, Fault> {
         claimed_at: Timestamp::from_millis(attempt.claimed_at),
         lease_until: Timestamp::from_millis(attempt.lease_until),
     })
+}
+
+pub(crate) fn inquiry(inquiry: wit::Inquiry) -> Result<Inquiry, Fault> {
+    let leave = inquiry.proceed;
+    let proceed = Proceed {
+        attempt: attempt(leave.attempt)?,
+        send: leave.send,
+        answer_by: Timestamp::from_millis(leave.answer_by),
+        renew_every: leave.renew_every.map(Duration::from_millis),
+        max_response: leave.max_response,
+    };
+    Ok(Inquiry { proceed, target: inquiry.target, max_body: inquiry.max_body })
 }
 
 pub(crate) fn outcome(outcome: wit::Outcome) -> Outcome {

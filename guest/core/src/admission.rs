@@ -84,7 +84,7 @@ impl Admitting {
         circumstances: Circumstances,
     ) -> Next<Self> {
         let subject = match Subject::prepare(&engine, request, circumstances.now) {
-            Preparation::Subject(subject) => subject,
+            Preparation::Subject(subject) => *subject,
             Preparation::Bypass(row) => {
                 let (operation, decision) = ("".to_string(), Decision::Bypass);
                 return Next::Done(Admission { row: row.into(), operation, decision, detail: None });

@@ -27,7 +27,7 @@ impl Explaining {
         match Subject::prepare(&engine, request, circumstances.now) {
             Preparation::Subject(subject) => {
                 let keys = subject.keys.clone();
-                Next::Look(Explaining { engine, subject, circumstances }, keys)
+                Next::Look(Explaining { engine, subject: *subject, circumstances }, keys)
             }
             Preparation::Bypass(row) => Next::Done(Err(row.to_string())),
             Preparation::Refused(refusal) => Next::Done(Err(refusal.row.to_string())),

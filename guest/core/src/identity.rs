@@ -3,19 +3,21 @@
 //! The store key is keyed and one-way: who holds a dump of the store can confirm no guess. What it cannot know: whether the
 //! inputs of a scope were verified. They come from the host, and a header from whoever could set it.
 
+mod client_key;
+mod structured;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::canonical::json::Wanted;
+pub use client_key::{KeyFormat, MAX_CLIENT_KEY, client_key};
+pub(crate) use client_key::{percent_encode, quote};
+pub use structured::string_item;
+
 use crate::keyring::{Derived, Keys, mac};
-use crate::plan::is_named;
+use crate::policy::Rule;
 use crate::policy::document::{Scope, Source};
-use crate::policy::{KeySource, Rule};
 use crate::request::{Head, Request};
 use crate::store::Key;
-
-/// The longest client key, in characters.
-pub const MAX_CLIENT_KEY: usize = 255;
 
 const KEY_VERSION: u8 = 1;
 const KIND_RECORD: u8 = 1;
@@ -37,107 +39,6 @@ pub enum IdentityFault {
     ScopeMissing(String),
     /// A part of the scope, by its name, has more than one value.
     ScopeRepeated(String),
-}
-
-/// Where the client key stands and what it is; `None`: not given.
-pub fn client_key(source: &KeySource, head: &Head, in_body: &Wanted) -> Result<Option<Vec<u8>>, IdentityFault> {
-    let header = match &source.header {
-        Some(name) => single(head.values(name))?.map(|value| from_header(value, source.bare)).transpose()?,
-        None => None,
-    };
-    let query = match (&source.query, head.query()) {
-        (Some(name), Some(query)) => {
-            let mut pairs = query.split(|&byte| byte == b'&').filter(|pair| is_named(pair, name.as_bytes()));
-            single(&mut pairs)?.map(|pair| from_query(pair.get(name.len() + 1..).unwrap_or_default())).transpose()?
-        }
-        _ => None,
-    };
-    let body = match in_body {
-        Wanted::Absent => None,
-        Wanted::Text(text) => Some(checked(text.clone())?),
-        Wanted::Other => return Err(IdentityFault::KeyMalformed),
-    };
-    let mut found = [header, query, body].into_iter().flatten();
-    let first = found.next();
-    match found.any(|other| Some(other) != first) {
-        true => Err(IdentityFault::KeyDisagreement),
-        false => Ok(first),
-    }
-}
-
-fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8]>, IdentityFault> {
-    let first = values.next();
-    match values.next() {
-        Some(_) => Err(IdentityFault::KeyRepeated),
-        None => Ok(first),
-    }
-}
-
-/// A Structured Field String (RFC 9651, section 3.3.3), or bare where the rule is lenient. A bare key with a comma is
-/// refused, as it may be two fields that someone on the way has joined.
-fn from_header(value: &[u8], bare: bool) -> Result<Vec<u8>, IdentityFault> {
-    let value = value.trim_ascii();
-    if let Some(rest) = value.strip_prefix(b"\"") {
-        return checked(unquote(rest).ok_or(IdentityFault::KeyMalformed)?);
-    }
-    if !bare || value.iter().any(|byte| matches!(byte, b' ' | b',' | b'"')) {
-        return Err(IdentityFault::KeyMalformed);
-    }
-    checked(value.to_vec())
-}
-
-fn unquote(rest: &[u8]) -> Option<Vec<u8>> {
-    let mut text = Vec::with_capacity(rest.len());
-    let mut bytes = rest.iter().copied();
-    loop {
-        match bytes.next()? {
-            b'"' => return bytes.next().is_none().then_some(text),
-            b'\\' => match bytes.next()? {
-                escaped @ (b'"' | b'\\') => text.push(escaped),
-                _ => return None,
-            },
-            byte => text.push(byte),
-        }
-    }
-}
-
-/// A client key as a Structured Field String.
-pub(crate) fn quote(key: &[u8]) -> Vec<u8> {
-    let mut quoted = alloc::vec![b'"'];
-    for &byte in key {
-        if matches!(byte, b'"' | b'\\') {
-            quoted.push(b'\\');
-        }
-        quoted.push(byte);
-    }
-    quoted.push(b'"');
-    quoted
-}
-
-/// Appends bytes so that they stand for themselves in a path or query (RFC 3986, section 2.3).
-pub(crate) fn percent_encode(bytes: &[u8], target: &mut Vec<u8>) {
-    for &byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            target.push(byte);
-        } else {
-            let digits = [byte >> 4, byte & 0xf].map(|digit| b"0123456789ABCDEF".get(usize::from(digit)).copied());
-            target.push(b'%');
-            target.extend(digits.into_iter().flatten());
-        }
-    }
-}
-
-/// A query's value is taken as it stands; one that is encoded could be spelled in several ways.
-fn from_query(value: &[u8]) -> Result<Vec<u8>, IdentityFault> {
-    match value.iter().any(|byte| matches!(byte, b'%' | b'+')) {
-        true => Err(IdentityFault::KeyMalformed),
-        false => checked(value.to_vec()),
-    }
-}
-
-fn checked(key: Vec<u8>) -> Result<Vec<u8>, IdentityFault> {
-    let fits = (1..=MAX_CLIENT_KEY).contains(&key.len()) && key.iter().all(|byte| matches!(byte, 0x20..=0x7e));
-    if fits { Ok(key) } else { Err(IdentityFault::KeyMalformed) }
 }
 
 /// `Connection` must not name what a rule relies on.

@@ -3,21 +3,31 @@
 //! Always: method, operation, path parameters, body. By the rule: query, headers, verified properties. Never: the client
 //! key itself, wherever it stands, so that moving it changes nothing; nor credentials.
 //!
+//! The body is read by a profile of [`crate::canonical`], and compared together with its media type and content coding.
+//!
 //! A plan's id stands in each record, so that a record is compared by the recipe that it was made with. A plan cannot know
 //! which members a business regards as material: what a rule excludes may differ unnoticed.
 
-use alloc::string::{String, ToString};
+mod body;
+
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::canonical::Parts;
-use crate::canonical::json::{self, JsonError, Pointer, Wanted};
+pub use body::BodyForm;
+
+use crate::canonical::json::{Pointer, Role, Selection, Wanted};
+use crate::canonical::media_type::trim;
+use crate::canonical::{FormError, Parts, form};
 use crate::decision::Id;
+use crate::keyring::{Derived, mac};
 use crate::policy::KeySource;
-use crate::policy::document::{BodyProfile, FingerprintDocument, Invalid};
+use crate::policy::document::{BodyProfile, FingerprintDocument, Invalid, QueryProfile};
 use crate::request::{Head, values};
 
 /// Raised when the same recipe would give other bytes.
 const ALGORITHM: &[u8] = b"1";
+
+const HALF: usize = 16;
 
 /// A recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,63 +35,89 @@ pub struct Plan {
     id: Id,
     body: BodyProfile,
     invalid: Invalid,
-    exclude: Vec<Pointer>,
-    key_in_body: Option<Pointer>,
+    selection: Selection,
+    /// The same, less what a retry may change; none: nothing may.
+    rebindable: Option<Selection>,
     key_in_query: Option<String>,
-    query: bool,
+    query: QueryProfile,
     headers: Vec<String>,
     properties: Vec<String>,
 }
 
-/// A body in the form that its plan gives it.
-pub struct BodyForm {
-    profile: &'static str,
-    media_type: Vec<u8>,
-    coding: Vec<u8>,
-    form: Vec<u8>,
+/// A body in its form, and in the one less what a retry may change.
+pub struct BodyForms<'b> {
+    whole: BodyForm<'b>,
+    rebindable: Option<BodyForm<'b>>,
+}
+
+/// What a request comes to. Without a key it tells nothing about what a record holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest {
+    /// All that defines the action.
+    pub whole: [u8; 32],
+    /// The same, less what a retry may change.
+    pub rebindable: Option<[u8; 32]>,
+}
+
+impl BodyForms<'_> {
     /// The client key, where the plan looks for it in the body.
-    pub key: Wanted,
+    pub fn key(&self) -> &Wanted {
+        &self.whole.key
+    }
+}
+
+impl Digest {
+    /// The fingerprint under a secret. Of a plan that lets a retry change something, the first half is over what it may
+    /// not change and the second over everything; else it is over everything.
+    pub(crate) fn keyed(&self, plan: &Plan, secret: &Derived) -> [u8; 32] {
+        let keyed = |digest: &[u8; 32]| mac(&secret.fingerprint, &[&plan.id, digest]);
+        let whole = keyed(&self.whole);
+        let Some(rebindable) = &self.rebindable else { return whole };
+        let mut halves = keyed(rebindable);
+        halves.iter_mut().skip(HALF).zip(whole).for_each(|(to, from)| *to = from);
+        halves
+    }
 }
 
 impl Plan {
-    /// The plan of a checked rule: `headers` in lower case, sorted.
-    pub(crate) fn new(written: &FingerprintDocument, headers: Vec<String>, key: &KeySource) -> Self {
-        let mut excluded: Vec<&str> = written.exclude.iter().chain(&key.body).map(String::as_str).collect();
-        excluded.sort_unstable();
-        excluded.dedup();
-        let mut properties = written.properties.clone();
-        properties.sort();
-        properties.dedup();
-        let query = written.query.unwrap_or(true);
+    /// The plan of a checked rule: `headers` in lower case, sorted. `None` if it has more pointers than can be followed.
+    pub(crate) fn new(written: &FingerprintDocument, headers: Vec<String>, key: &KeySource) -> Option<Self> {
+        let excluded = in_order(written.exclude.iter().chain(&key.body));
+        let selected = in_order(&written.select);
+        let rebind = in_order(&written.retryable_rebind);
+        let properties = in_order(&written.properties);
         let mut id = Parts::new("oncegate plan");
-        let body: &[u8] = match written.body {
-            BodyProfile::Auto => b"auto",
-            BodyProfile::Json => b"json",
-            BodyProfile::Raw => b"raw",
-        };
-        let invalid: &[u8] = match written.invalid {
-            Invalid::Refuse => b"refuse",
-            Invalid::Raw => b"raw",
-        };
-        id.add(ALGORITHM).add(body).add(invalid).count(usize::from(query));
+        id.add(ALGORITHM)
+            .add(body_name(written.body))
+            .add(invalid_name(written.invalid))
+            .add(query_name(written.query));
         id.add_optional(key.query.as_ref().map(String::as_bytes));
-        for list in [&excluded, &refs(&headers), &refs(&properties)] {
+        for list in [&excluded, &selected, &rebind, &headers, &properties] {
             id.count(list.len());
-            list.iter().for_each(|item| {
+            for item in list {
                 id.add(item.as_bytes());
-            });
+            }
         }
-        Plan {
+        let role = |role, list: &[String]| {
+            list.iter().filter_map(|text| Some((role, Pointer::parse(text)?))).collect::<Vec<_>>()
+        };
+        let wanted: Vec<String> = key.body.iter().cloned().collect();
+        let kept = [role(Role::Exclude, &excluded), role(Role::Select, &selected), role(Role::Want, &wanted)].concat();
+        let rebindable = match rebind.is_empty() {
+            true => None,
+            false => Some(Selection::new([kept.clone(), role(Role::Exclude, &rebind)].concat())?),
+        };
+        Some(Plan {
             id: shorten(id.finish()),
             body: written.body,
             invalid: written.invalid,
-            exclude: excluded.into_iter().filter_map(Pointer::parse).collect(),
-            key_in_body: key.body.as_deref().and_then(Pointer::parse),
+            selection: Selection::new(kept)?,
+            rebindable,
             key_in_query: key.query.clone(),
-            query,
+            query: written.query,
             headers,
             properties,
-        }
+        })
     }
 
     /// Names the recipe.
@@ -89,9 +125,10 @@ impl Plan {
         &self.id
     }
 
-    /// How many pointers the plan follows in a body.
-    pub(crate) fn pointers(&self) -> usize {
-        self.exclude.len()
+    /// Whether two fingerprints differ at most in what a retry may change.
+    pub(crate) fn rebinds(&self, one: &[u8; 32], other: &[u8; 32]) -> bool {
+        let first = |fingerprint: &[u8; 32]| fingerprint.first_chunk::<HALF>().copied();
+        self.rebindable.is_some() && first(one) == first(other)
     }
 
     /// Whether the plan reads this header, beside those that say how the body is to be read.
@@ -99,27 +136,12 @@ impl Plan {
         self.headers.iter().any(|header| header.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Brings a body into its form.
-    pub fn read_body(&self, head: &Head, body: &[u8]) -> Result<BodyForm, JsonError> {
-        let coding = coding(head);
-        let media_type = head.values("content-type").next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
-        let form = |profile, media_type, form, key| BodyForm { profile, media_type, coding: coding.clone(), form, key };
-        let as_json = match self.body {
-            BodyProfile::Raw => false,
-            BodyProfile::Json => coding.is_empty(),
-            BodyProfile::Auto => coding.is_empty() && is_json(&media_type),
-        };
-        if body.is_empty() {
-            return Ok(form("empty", Vec::new(), Vec::new(), Wanted::Absent));
-        }
-        if as_json {
-            match (json::read(body, &self.exclude, self.key_in_body.as_ref()), self.invalid) {
-                (Ok(reading), _) => return Ok(form("json", Vec::new(), reading.form, reading.wanted)),
-                (Err(error), Invalid::Refuse) => return Err(error),
-                (Err(_), Invalid::Raw) => {}
-            }
-        }
-        Ok(form("raw", media_type, body.to_vec(), Wanted::Absent))
+    /// Brings a body into its form. What cannot be is an error, unless the rule takes it as raw bytes.
+    pub fn read_body<'b>(&self, head: &Head, body: &'b [u8]) -> Result<BodyForms<'b>, FormError> {
+        let read = |selection| body::read(self.body, self.invalid, selection, head, body);
+        let whole = read(&self.selection)?;
+        let rebindable = self.rebindable.as_ref().map(read).transpose()?;
+        Ok(BodyForms { whole, rebindable })
     }
 
     /// What the parts of a request come to under this plan: equal if and only if all of them are.
@@ -129,36 +151,53 @@ impl Plan {
         head: &Head,
         path: &[(String, Vec<u8>)],
         properties: &[(String, String)],
-        body: &BodyForm,
-    ) -> [u8; 32] {
-        let mut parts = Parts::new("oncegate fingerprint");
-        parts.add(&self.id).add(operation.as_bytes()).add(head.method.as_bytes());
-        parts.count(path.len());
-        for (name, value) in path {
-            parts.add(name.as_bytes()).add(value);
-        }
-        parts.add_optional(self.query(head).as_deref());
+        body: &BodyForms,
+    ) -> Digest {
+        let digest = |body: &BodyForm| {
+            let mut parts = Parts::new("oncegate fingerprint");
+            parts.add(&self.id).add(operation.as_bytes()).add(head.method.as_bytes());
+            parts.count(path.len());
+            for (name, value) in path {
+                parts.add(name.as_bytes()).add(value);
+            }
+            parts.add_optional(self.query(head).as_deref());
+            self.add_declared(&mut parts, head, properties);
+            body.add_to(&mut parts);
+            parts.finish()
+        };
+        Digest { whole: digest(&body.whole), rebindable: body.rebindable.as_ref().map(digest) }
+    }
+
+    fn add_declared(&self, parts: &mut Parts, head: &Head, properties: &[(String, String)]) {
         for name in &self.headers {
             parts.count(values(&head.headers, name).count());
             for value in values(&head.headers, name) {
-                parts.add(value.trim_ascii());
+                parts.add(trim(value));
             }
         }
         for name in &self.properties {
-            let value = properties.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_bytes());
-            parts.add_optional(value);
+            let held = || properties.iter().filter(|(held, _)| held == name);
+            parts.count(held().count());
+            for (_, value) in held() {
+                parts.add(value.as_bytes());
+            }
         }
-        parts.add(body.profile.as_bytes()).add(&body.media_type).add(&body.coding).add(&body.form);
-        parts.finish()
     }
 
-    /// The query as it came, less the client key.
+    /// The query by its profile, less the client key.
     fn query(&self, head: &Head) -> Option<Vec<u8>> {
-        let query = head.query().filter(|_| self.query)?;
-        let Some(name) = &self.key_in_query else { return Some(query.to_vec()) };
-        let kept: Vec<&[u8]> =
-            query.split(|&byte| byte == b'&').filter(|pair| !is_named(pair, name.as_bytes())).collect();
-        (!kept.is_empty()).then(|| kept.join(&b'&'))
+        let query = head.query().filter(|_| self.query != QueryProfile::Ignore)?;
+        let kept = match &self.key_in_query {
+            None => query.to_vec(),
+            Some(name) => {
+                let others = query.split(|&byte| byte == b'&').filter(|pair| !is_named(pair, name.as_bytes()));
+                let others: Vec<&[u8]> = others.collect();
+                others.join(&b'&')
+            }
+        };
+        let kept = if self.query == QueryProfile::Sorted { form::sorted(&kept) } else { kept };
+        // A query that held the key alone is none, so that moving the key changes nothing.
+        (!kept.is_empty() || (self.query == QueryProfile::AsIs && self.key_in_query.is_none())).then_some(kept)
     }
 }
 
@@ -174,25 +213,37 @@ pub(crate) fn shorten(hash: [u8; 32]) -> Id {
     id
 }
 
-fn refs(list: &[String]) -> Vec<&str> {
-    list.iter().map(String::as_str).collect()
+fn in_order<'a>(list: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut list: Vec<String> = list.into_iter().cloned().collect();
+    list.sort();
+    list.dedup();
+    list
 }
 
-/// The content codings, or nothing where the body is plain.
-fn coding(head: &Head) -> Vec<u8> {
-    let codings: Vec<&[u8]> = head.values("content-encoding").collect();
-    let joined = codings.join(&b","[..]).trim_ascii().to_ascii_lowercase();
-    if joined == b"identity" { Vec::new() } else { joined }
+// Names that stand in every plan's id.
+
+fn body_name(profile: BodyProfile) -> &'static [u8] {
+    match profile {
+        BodyProfile::Auto => b"auto",
+        BodyProfile::Json => b"json",
+        BodyProfile::Jcs => b"jcs",
+        BodyProfile::Form => b"form",
+        BodyProfile::Multipart => b"multipart",
+        BodyProfile::Raw => b"raw",
+    }
 }
 
-/// `application/json` or a type with the suffix `+json`, in UTF-8 (RFC 8259, section 8.1; RFC 6839).
-fn is_json(media_type: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(media_type);
-    let mut parts = text.split(';').map(|part| part.trim().to_string());
-    let essence = parts.next().unwrap_or_default();
-    let utf8 = parts.all(|parameter| match parameter.strip_prefix("charset=") {
-        Some(charset) => matches!(charset.trim_matches('"'), "utf-8" | "utf8"),
-        None => true,
-    });
-    utf8 && (essence == "application/json" || essence.ends_with("+json"))
+fn invalid_name(invalid: Invalid) -> &'static [u8] {
+    match invalid {
+        Invalid::Refuse => b"refuse",
+        Invalid::Raw => b"raw",
+    }
+}
+
+fn query_name(query: QueryProfile) -> &'static [u8] {
+    match query {
+        QueryProfile::AsIs => b"as_is",
+        QueryProfile::Sorted => b"sorted",
+        QueryProfile::Ignore => b"ignore",
+    }
 }

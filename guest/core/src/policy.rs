@@ -4,6 +4,7 @@
 //! that share a tenant value share its keys.
 
 pub mod document;
+pub mod publication;
 pub mod target;
 pub mod units;
 pub mod webhook;
@@ -17,6 +18,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::decision::Knowledge;
+use crate::identity::KeyFormat;
 use crate::plan::Plan;
 use crate::request::Head;
 use document::{Ambiguous, InFlight, ReplayMode, Retention, Scope, Store, Unmatched, Unsettled};
@@ -128,6 +130,8 @@ pub struct KeySource {
     pub required: bool,
     /// Whether the header may hold it without quotes.
     pub bare: bool,
+    /// What it must look like.
+    pub format: KeyFormat,
 }
 
 /// Where a durable business fact may be looked up.

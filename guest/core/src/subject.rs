@@ -1,5 +1,6 @@
 //! The subject of an admission: a request with its identity and its fingerprint, and how it compares with a record.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,8 +11,8 @@ use crate::answer::Problem;
 use crate::decision::{Conditions, Id, State};
 use crate::engine::Engine;
 use crate::identity::{self, IdentityFault};
-use crate::keyring::{Derived, mac};
-use crate::plan::Plan;
+use crate::keyring::Derived;
+use crate::plan::{Digest, Plan};
 use crate::policy::webhook::Unverified;
 use crate::policy::{Route, Rule};
 use crate::record::{self, Record, Unreadable};
@@ -29,7 +30,7 @@ pub(crate) struct Subject {
     /// The record's key under each derivation in force, the current one first.
     pub(crate) keys: Vec<Key>,
     /// What the request comes to under the plan in force, or why it cannot be compared.
-    digest: Result<[u8; 32], Refusal>,
+    digest: Result<Digest, Refusal>,
 }
 
 /// Why a request is not admitted, whatever is held.
@@ -42,7 +43,7 @@ pub(crate) struct Refusal {
 
 /// What a request comes to before the store is asked.
 pub(crate) enum Preparation {
-    Subject(Subject),
+    Subject(Box<Subject>),
     /// Forwarded untouched.
     Bypass(&'static str),
     Refused(Refusal),
@@ -62,7 +63,7 @@ impl Subject {
             Route::Covered(rule, path) => (Arc::clone(rule), path),
         };
         match Subject::identify(engine, rule, path, request, now) {
-            Ok(Some(subject)) => Preparation::Subject(subject),
+            Ok(Some(subject)) => Preparation::Subject(Box::new(subject)),
             Ok(None) => Preparation::Bypass("key-absent"),
             Err(refusal) => Preparation::Refused(refusal),
         }
@@ -89,7 +90,7 @@ impl Subject {
             _ => Err(Refusal::too_large(rule.max_request)),
         };
         let key = match &form {
-            Ok(form) => identity::client_key(&rule.key, &request.head, &form.key)?,
+            Ok(form) => identity::client_key(&rule.key, &request.head, form.key())?,
             Err(refusal) => {
                 let in_head = identity::client_key(&rule.key, &request.head, &crate::canonical::json::Wanted::Absent)?;
                 // It may stand in the body, which cannot be read.
@@ -116,7 +117,7 @@ impl Subject {
 
     /// The fingerprint under the plan and the secret in force.
     pub(crate) fn fingerprint(&self, secret: &Derived) -> [u8; 32] {
-        keyed(&self.rule.plan, secret, &self.digest.clone().unwrap_or_default())
+        self.digest.as_ref().map(|digest| digest.keyed(&self.rule.plan, secret)).unwrap_or_default()
     }
 
     /// Which situation this is: what is held under the keys, seen at this time by this attempt.
@@ -204,19 +205,19 @@ impl Subject {
         };
         let digest = if plan.id() == self.rule.plan.id() { Some(*digest) } else { self.digest_by(plan) };
         let Some(digest) = digest else { return Likeness::Incomparable };
-        let same = keyed(plan, secret, &digest).ct_eq(&record.fingerprint);
-        if bool::from(same) { Likeness::Same } else { Likeness::Different }
+        let fingerprint = digest.keyed(plan, secret);
+        match bool::from(fingerprint.ct_eq(&record.fingerprint)) {
+            true => Likeness::Same,
+            false if plan.rebinds(&fingerprint, &record.fingerprint) => Likeness::Rebindable,
+            false => Likeness::Different,
+        }
     }
 
-    fn digest_by(&self, plan: &Plan) -> Option<[u8; 32]> {
+    fn digest_by(&self, plan: &Plan) -> Option<Digest> {
         let Body::Whole(body) = &self.request.body else { return None };
         let form = plan.read_body(&self.request.head, body).ok()?;
         Some(plan.digest(&self.rule.operation, &self.request.head, &self.path, &self.request.properties, &form))
     }
-}
-
-fn keyed(plan: &Plan, secret: &Derived, digest: &[u8; 32]) -> [u8; 32] {
-    mac(&secret.fingerprint, &[plan.id(), digest])
 }
 
 impl Refusal {

@@ -84,3 +84,22 @@ fn an_edit_that_would_forget_is_told() {
     let elsewhere = format!(r#"{TENANT},"key":{{"header":"X-Key"}}"#);
     assert!(told(&policy(&elsewhere))[0].contains("idempotency-key"));
 }
+
+#[test]
+fn the_key_policy_tells_callers_what_they_need_and_no_more() {
+    let fields = r#","scope":{"tenant":{"property":"secret-claim"}},"retention":"forever","in_flight":{"wait":"2s"},
+        "key":{"header":"Idempotency-Key","body":"/key","format":{"min_length":16,"characters":"a-f0-9"}}"#;
+    let policy = Policy::parse(rule(fields).as_bytes()).unwrap();
+    let published = serde_json::to_string(&policy.key_policy()).unwrap();
+    for told in [
+        r#""path":"/orders/{order}""#,
+        r#""key_in":["header idempotency-key","body /key"]"#,
+        r#""key_min_length":16"#,
+        r#""key_characters":"0123456789abcdef""#,
+        r#""known_for_seconds":null"#,
+        r#""waits_for_milliseconds":2000"#,
+    ] {
+        assert!(published.contains(told), "{told} in {published}");
+    }
+    assert!(!published.contains("secret-claim"));
+}

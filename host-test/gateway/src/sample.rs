@@ -62,7 +62,7 @@ impl Books {
         let kind = segments.first().and_then(|first| KINDS.iter().find(|(kind, _)| kind == first));
         match (request.method(), kind, segments.as_slice()) {
             (&Method::GET, _, ["_origin", "calls"]) => Ok(reply(StatusCode::OK, &self.told())),
-            (&Method::POST, Some((kind, name)), [_] | ["bookings", _]) => {
+            (&Method::POST, Some((kind, name)), ["orders" | "refunds"] | ["bookings", _]) => {
                 self.count(|counts| &mut counts.calls, kind);
                 self.act(kind, name, request).await
             }
@@ -162,7 +162,7 @@ pub(crate) fn tour(gate: SocketAddr) -> String {
     let post = |key: &str, extra: &str, quantity: u32| {
         format!(
             "  curl -i http://{gate}/orders -H 'X-Tenant: acme' -H 'Idempotency-Key: {key}' \\\n    \
-             {extra}--json '{{\"sku\":\"lamp\",\"quantity\":{quantity}}}'\n"
+             {extra}-H 'Content-Type: application/json' -d '{{\"sku\":\"lamp\",\"quantity\":{quantity}}}'\n"
         )
     };
     let (first, changed) = (post("order-1", "", 2), post("order-1", "", 3));

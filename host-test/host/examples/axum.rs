@@ -1,7 +1,8 @@
 //! An axum service behind the gate. Run it with `cargo run -p oncegate-host --example axum`, then twice:
 //!
 //! ```text
-//! curl -i http://127.0.0.1:3000/orders -H 'Authorization: Bearer ada' -H 'Idempotency-Key: 1' --json '{"sku":"lamp"}'
+//! curl -i http://127.0.0.1:3000/orders -H 'Authorization: Bearer ada' -H 'Idempotency-Key: 1' \
+//!   -H 'Content-Type: application/json' -d '{"sku":"lamp"}'
 //! ```
 //!
 //! The second answer is the first one's, and no second order is made.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oncegate_core::decision::{
-    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Renewal, Resolution, Settlement, Testimony,
-    Verdict,
+    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, Settlement,
+    Testimony, Verdict,
 };
 use oncegate_core::engine::Configuration;
 use oncegate_core::keyring::Keyring;
@@ -113,6 +113,24 @@ impl Enforcer {
         admit(self.lend().await?, request, conditions, circumstances).await
     }
 
+    /// Hands back what a lookup for `Ask` brought, told as an origin call's outcome is.
+    ///
+    /// # Errors
+    /// As [`settle`](Self::settle).
+    pub async fn answered(
+        &self,
+        inquiry: Inquiry,
+        lookup: Outcome,
+        circumstances: Circumstances,
+    ) -> Result<Admission, EngineError> {
+        let (inquiry, lookup) = (to_guest::inquiry(inquiry), to_guest::outcome(lookup));
+        let circumstances = to_guest::circumstances(circumstances);
+        let mut lent = self.lend().await?;
+        let (guest, store) = lent.guest();
+        let answer = guest.call_answered(store, &inquiry, &lookup, &circumstances).await;
+        lent.finish(answer)?.map_err(from_guest::attempt_error).and_then(from_guest::admission)
+    }
+
     /// Keeps what became of an attempt. May be repeated with the same outcome.
     ///
     /// # Errors
@@ -132,6 +150,18 @@ impl Enforcer {
     /// As [`settle`](Self::settle).
     pub async fn renew(&self, attempt: &Attempt, circumstances: Circumstances) -> Result<Renewal, EngineError> {
         renew(self.lend().await?, attempt, circumstances).await
+    }
+
+    /// Turns the claim of a two-phase rule into an attempt in progress, once it is about to be sent.
+    ///
+    /// # Errors
+    /// As [`settle`](Self::settle).
+    pub async fn dispatch(&self, attempt: &Attempt, circumstances: Circumstances) -> Result<Renewal, EngineError> {
+        let (attempt, circumstances) = (to_guest::attempt(attempt), to_guest::circumstances(circumstances));
+        let mut lent = self.lend().await?;
+        let (guest, store) = lent.guest();
+        let answer = guest.call_dispatch(store, &attempt, &circumstances).await;
+        lent.finish(answer)?.map_err(from_guest::attempt_error).and_then(from_guest::renewal)
     }
 
     /// Records the truth about an unknown outcome.

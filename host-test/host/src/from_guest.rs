@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use oncegate_core::decision::{
-    Admission, Answer, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Knowledge, Proceed, Renewal,
-    Resolution, Settlement, Standing, State, Wait,
+    Admission, Answer, Attempt, AttemptError, Coverage, Decision, Explanation, Held, Inquiry, Knowledge, Proceed,
+    Renewal, Resolution, Settlement, Standing, State, Wait,
 };
 use oncegate_core::engine::Configuration;
 use oncegate_core::request::Response;
@@ -113,6 +113,7 @@ fn decision(decision: wit::Decision) -> Result<Decision, EngineError> {
     Ok(match decision {
         wit::Decision::Bypass => Decision::Bypass,
         wit::Decision::Proceed(leave) => Decision::Proceed(Box::new(proceed(leave)?)),
+        wit::Decision::Ask(inquiry) => Decision::Ask(Box::new(self::inquiry(inquiry)?)),
         wit::Decision::Replay(answer) => Decision::Replay(response(answer)),
         wit::Decision::Conflict(answer) => Decision::Conflict(response(answer)),
         wit::Decision::Wait(wit::Wait { response, retry_in, bound }) => Decision::Wait(Wait {
@@ -134,6 +135,11 @@ fn proceed(leave: wit::Proceed) -> Result<Proceed, EngineError> {
         renew_every: leave.renew_every.map(Duration::from_millis),
         max_response: leave.max_response,
     })
+}
+
+fn inquiry(inquiry: wit::Inquiry) -> Result<Inquiry, EngineError> {
+    let wit::Inquiry { proceed, target, max_body } = inquiry;
+    Ok(Inquiry { proceed: self::proceed(proceed)?, target, max_body })
 }
 
 fn attempt(attempt: wit::Attempt) -> Result<Attempt, EngineError> {

@@ -61,15 +61,8 @@ impl Instances {
         Engine::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state).map_err(unusable)?;
         let ready = linker.instantiate_pre(&compiled.component).and_then(EnginePre::new).map_err(unusable)?;
         let permits = Semaphore::new(options.instances.max(1));
-        let instances = Instances {
-            compiled,
-            ready,
-            policy: policy.to_vec(),
-            keys,
-            options,
-            idle: Mutex::default(),
-            permits,
-        };
+        let instances =
+            Instances { compiled, ready, policy: policy.to_vec(), keys, options, idle: Mutex::default(), permits };
         let (first, configured) = instances.make(backing).await.map_err(unusable)?;
         let configured = configured.map_err(|wit::ConfigurationError { path, message }| {
             BuildError::Configuration(ConfigurationError { path, message })
@@ -154,7 +147,7 @@ impl Lent<'_> {
 
 fn begin(store: &mut Store<State>, guest_time: Duration) {
     let ticks = guest_time.as_millis().div_ceil(TICK.as_millis());
-    store.data_mut().ticks = u32::try_from(ticks).unwrap_or(u32::MAX).max(1);
+    store.data_mut().begin(u32::try_from(ticks).unwrap_or(u32::MAX).max(1));
     store.set_epoch_deadline(1);
 }
 

@@ -16,6 +16,9 @@ use crate::{from_guest, to_guest};
 /// The most elements of a table; the component's own is far smaller.
 const MAX_TABLE: usize = 10_000;
 
+/// The most store calls of one call; the core's own bounds are far lower.
+const MAX_STORE_CALLS: u32 = 256;
+
 /// Where store calls go.
 pub(crate) enum Backing {
     /// Nowhere: no call is under way.
@@ -29,7 +32,11 @@ pub(crate) enum Backing {
 pub(crate) struct State {
     pub(crate) backing: Backing,
     /// Ticks that the guest may still run.
-    pub(crate) ticks: u32,
+    ticks: u32,
+    /// Store calls that it may still make.
+    store_calls: u32,
+    /// The next tick fell into the waiting for the store.
+    waited: bool,
     memory: usize,
     max_memory: usize,
     store_wait: Duration,
@@ -37,11 +44,21 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(backing: Backing, max_memory: usize, store_wait: Duration) -> Self {
-        State { backing, ticks: 0, memory: 0, max_memory, store_wait }
+        State { backing, ticks: 0, store_calls: 0, waited: false, memory: 0, max_memory, store_wait }
     }
 
-    /// Takes one tick; false when there is none left.
+    /// Begins a call that may run for so many ticks.
+    pub(crate) fn begin(&mut self, ticks: u32) {
+        self.ticks = ticks;
+        self.store_calls = MAX_STORE_CALLS;
+        self.waited = false;
+    }
+
+    /// Takes one tick, if the guest ran in it; false when there is none left.
     pub(crate) fn spend_tick(&mut self) -> bool {
+        if std::mem::take(&mut self.waited) {
+            return true;
+        }
         self.ticks = self.ticks.saturating_sub(1);
         self.ticks > 0
     }
@@ -49,6 +66,13 @@ impl State {
     /// How much memory the instance has.
     pub(crate) fn memory(&self) -> usize {
         self.memory
+    }
+
+    /// Counts a store call. However many ticks it takes, the guest sees one of them.
+    fn count(&mut self) -> Result<(), wit::Error> {
+        self.waited = true;
+        self.store_calls = self.store_calls.checked_sub(1).ok_or_else(no_call)?;
+        Ok(())
     }
 
     /// Waits for a store of our own, within bounds.
@@ -74,6 +98,7 @@ impl wit::Host for State {
     }
 
     async fn get(&mut self, keys: Vec<Vec<u8>>) -> Result<(Vec<Option<wit::Entry>>, wit::Position), wit::Error> {
+        self.count()?;
         let keys: Vec<Key> = keys.into_iter().map(Key).collect();
         let loaded = match &self.backing {
             Backing::Own(store) => self.wait(store.get(&keys), StoreError::Unavailable).await?,
@@ -84,6 +109,7 @@ impl wit::Host for State {
     }
 
     async fn commit(&mut self, transaction: wit::Transaction) -> Result<wit::CommitResult, wit::Error> {
+        self.count()?;
         let transaction = from_guest::transaction(transaction);
         let result = match &self.backing {
             Backing::Own(store) => self.wait(store.commit(&transaction), StoreError::Unresolved).await?,
@@ -99,6 +125,7 @@ impl wit::Host for State {
         after: Option<Vec<u8>>,
         limit: u32,
     ) -> Result<Vec<(Vec<u8>, wit::Entry)>, wit::Error> {
+        self.count()?;
         let (before, after) = (Timestamp::from_millis(before), after.map(Key));
         let Backing::Own(store) = &self.backing else { return Err(no_call()) };
         let due = self.wait(store.due(before, after.as_ref(), limit), StoreError::Unavailable).await?;
@@ -123,5 +150,5 @@ impl ResourceLimiter for State {
 }
 
 fn no_call() -> wit::Error {
-    wit::Error::Unavailable("there is no store here".to_owned())
+    wit::Error::Unavailable("there is no store to be called".to_owned())
 }

@@ -1,17 +1,22 @@
 //! From the core's words to those of the component.
 
-use oncegate_core::decision::{Attempt, Circumstances, Conditions, Evidence, Testimony, Verdict};
+use oncegate_core::decision::{Attempt, Circumstances, Conditions, Evidence, Inquiry, Proceed, Testimony, Verdict};
 use oncegate_core::keyring::Keyring;
 use oncegate_core::request::{Body, Head, Outcome, Request, Response};
 use oncegate_core::store::{CommitResult, Entry, Limits, Loaded, Position, Revision, StoreError};
-use oncegate_core::time::Timestamp;
+use oncegate_core::time::{Timestamp, millis};
 
 use crate::bindings::exports::oncegate::idempotency::enforcer as wit;
 use crate::bindings::oncegate::idempotency::{store, types};
 
 pub(crate) fn keyring(keys: &Keyring) -> wit::Keyring {
     let secret = |secret: &oncegate_core::keyring::Secret| wit::Secret { id: secret.id, bytes: secret.bytes.clone() };
-    wit::Keyring { partition: keys.partition.clone(), secrets: keys.secrets.iter().map(secret).collect() }
+    let webhook = |(name, bytes): &(String, Vec<u8>)| wit::WebhookSecret { name: name.clone(), bytes: bytes.clone() };
+    wit::Keyring {
+        partition: keys.partition.clone(),
+        secrets: keys.secrets.iter().map(secret).collect(),
+        webhooks: keys.webhooks.iter().map(webhook).collect(),
+    }
 }
 
 pub(crate) fn head(head: Head) -> wit::Head {
@@ -54,6 +59,19 @@ pub(crate) fn attempt(attempt: &Attempt) -> wit::Attempt {
         claimed_at: attempt.claimed_at.as_millis(),
         lease_until: attempt.lease_until.as_millis(),
     }
+}
+
+pub(crate) fn inquiry(inquiry: Inquiry) -> wit::Inquiry {
+    let Inquiry { proceed, target, max_body } = inquiry;
+    let Proceed { attempt, send, answer_by, renew_every, max_response } = proceed;
+    let proceed = wit::Proceed {
+        attempt: self::attempt(&attempt),
+        send,
+        answer_by: answer_by.as_millis(),
+        renew_every: renew_every.map(millis),
+        max_response,
+    };
+    wit::Inquiry { proceed, target, max_body }
 }
 
 pub(crate) fn outcome(outcome: Outcome) -> wit::Outcome {

@@ -9,8 +9,8 @@ use core::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::document::{
-    CommittedAt, Document, FingerprintDocument, KeyDocument, KnowledgeName, LegacyDocument, ReplayMode, RuleDocument,
-    Scope, Source, Store, Unique,
+    BodyProfile, CommittedAt, Document, FingerprintDocument, KeyDocument, KnowledgeName, LegacyDocument, ReplayMode,
+    RuleDocument, Scope, Source, Store, Unique,
 };
 use super::target::Template;
 use super::webhook::Webhook;
@@ -18,6 +18,7 @@ use super::{ConfigurationError, KeySource, Legacy, Policy, Rule, StatusPattern, 
 use crate::answer::{self, is_token};
 use crate::canonical::json;
 use crate::decision::Knowledge;
+use crate::identity::KeyFormat;
 use crate::plan::Plan;
 
 const MIB: u64 = 1 << 20;
@@ -187,8 +188,10 @@ fn key(written: KeyDocument, webhook: Option<&Webhook>) -> Result<KeySource, Fau
         (None, None, None) => Some(webhook.map_or("idempotency-key", Webhook::id_header).to_string()),
         (None, _, _) => None,
     };
-    if let Some(pointer) = &written.body {
-        self::pointer("key.body", pointer)?;
+    if let Some(text) = &written.body
+        && pointer("key.body", text)?.is_wild()
+    {
+        return Err(fault("key.body", "`*` may stand for several places: name the one that holds the key".into()));
     }
     if written.query.as_deref() == Some("") {
         return Err(fault("key.query", "empty: name the query parameter".into()));
@@ -199,12 +202,21 @@ fn key(written: KeyDocument, webhook: Option<&Webhook>) -> Result<KeySource, Fau
         query: written.query,
         required: written.required.unwrap_or(true),
         bare: written.bare.unwrap_or(true),
+        format: KeyFormat::new(&written.format)
+            .map_err(|(field, why)| fault(&format!("key.format.{field}"), why.into()))?,
     })
 }
 
 fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -> Result<Plan, Fault> {
-    for (at, excluded) in written.exclude.iter().enumerate() {
-        pointer(&format!("{path}.exclude[{at}]"), excluded)?;
+    let lists =
+        [("exclude", &written.exclude), ("select", &written.select), ("retryable_rebind", &written.retryable_rebind)];
+    for (name, list) in lists {
+        for (at, text) in list.iter().enumerate() {
+            pointer(&format!("{path}.{name}[{at}]"), text)?;
+        }
+        if !list.is_empty() && written.body == BodyProfile::Raw {
+            return Err(fault(&format!("{path}.{name}"), "raw bytes have no members: choose another `body`".into()));
+        }
     }
     let mut headers = Vec::new();
     for (at, name) in written.headers.iter().enumerate() {
@@ -218,12 +230,10 @@ fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -
     }
     headers.sort();
     headers.dedup();
-    let plan = Plan::new(&written, headers, key);
-    if plan.pointers() > json::MAX_POINTERS {
-        let message = format!("more than {} excluded members: exclude what holds them", json::MAX_POINTERS);
-        return Err(fault(&format!("{path}.exclude"), message));
-    }
-    Ok(plan)
+    Plan::new(&written, headers, key).ok_or_else(|| {
+        let message = format!("more than {} pointers in all: name what holds them", json::MAX_POINTERS);
+        fault(&format!("{path}.exclude"), message)
+    })
 }
 
 fn legacy(written: LegacyDocument, template: &Template) -> Result<Legacy, Fault> {
@@ -301,12 +311,9 @@ fn header_name(path: &str, name: &str) -> Result<String, Fault> {
     if is_token(name) { Ok(name.to_ascii_lowercase()) } else { Err(fault(path, format!("`{name}` is no header name"))) }
 }
 
-fn pointer(path: &str, text: &str) -> Result<(), Fault> {
-    if json::Pointer::parse(text).is_some() {
-        Ok(())
-    } else {
-        Err(fault(path, format!("`{text}` is no JSON Pointer (RFC 6901): write it as `/member/member`")))
-    }
+fn pointer(path: &str, text: &str) -> Result<json::Pointer, Fault> {
+    json::Pointer::parse(text)
+        .ok_or_else(|| fault(path, format!("`{text}` is no JSON Pointer (RFC 6901): write it as `/member/member`")))
 }
 
 fn fault(path: &str, message: String) -> Fault {

@@ -4,6 +4,8 @@
 //! Spans are text such as `"500ms"`, `"60s"`, `"15m"`, `"24h"`, `"7d"`; sizes are bytes as a number or text such as
 //! `"512KiB"`, `"1MiB"`.
 
+mod fingerprint;
+
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +13,8 @@ use core::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+pub use fingerprint::{BodyProfile, FingerprintDocument, Invalid, KeyFormatDocument, QueryProfile};
 
 use super::units::{Size, Span};
 use super::webhook::Webhook;
@@ -162,6 +166,9 @@ pub struct KeyDocument {
     pub required: Option<bool>,
     /// Whether the header may hold the key bare, without the quotes of RFC 9651. Default yes.
     pub bare: Option<bool>,
+    /// What a key must look like.
+    #[serde(default)]
+    pub format: KeyFormatDocument,
 }
 
 /// Where a part of the scope comes from. All of these are verified before they reach the core.
@@ -210,53 +217,6 @@ impl<'de> Deserialize<'de> for Scope {
         }
         deserializer.deserialize_any(Either)
     }
-}
-
-/// What defines the action beside the key. Method, operation and path parameters always do.
-#[derive(Deserialize, Debug, Clone, Default)]
-#[serde(deny_unknown_fields)]
-pub struct FingerprintDocument {
-    /// How the body is read.
-    #[serde(default)]
-    pub body: BodyProfile,
-    /// JSON Pointers to members that do not change the action; `*` stands for every element of an array.
-    #[serde(default)]
-    pub exclude: Vec<String>,
-    /// Headers that change what is done (a currency, an API version).
-    #[serde(default)]
-    pub headers: Vec<String>,
-    /// Verified properties that change what the call may do.
-    #[serde(default)]
-    pub properties: Vec<String>,
-    /// Whether the query belongs to the action. Default yes.
-    pub query: Option<bool>,
-    /// What becomes of a body that cannot be canonicalized.
-    #[serde(default)]
-    pub invalid: Invalid,
-}
-
-/// How a body is read for the fingerprint.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum BodyProfile {
-    /// By its media type: JSON as exact JSON, all else as raw bytes.
-    #[default]
-    Auto,
-    /// As exact JSON, whatever its media type.
-    Json,
-    /// As raw bytes.
-    Raw,
-}
-
-/// What becomes of a body that cannot be canonicalized.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum Invalid {
-    /// 400 with the byte offset.
-    #[default]
-    Refuse,
-    /// Taken as raw bytes.
-    Raw,
 }
 
 /// What records may still have been made under. Keep each entry until the longest retention after its last use.

@@ -5,6 +5,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::request::Head;
 
@@ -99,6 +100,23 @@ impl Template {
     }
 }
 
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(bytes) => write!(f, "/{}", String::from_utf8_lossy(bytes))?,
+                Segment::Parameter(name) => write!(f, "/{{{name}}}")?,
+            }
+        }
+        match self.end {
+            End::Segment if self.segments.is_empty() => f.write_str("/"),
+            End::Segment => Ok(()),
+            End::Slash => f.write_str("/"),
+            End::Open => f.write_str("/**"),
+        }
+    }
+}
+
 impl Segment {
     fn parse(part: &str) -> Result<Self, &'static str> {
         if part.is_empty() {
@@ -122,8 +140,8 @@ impl Segment {
 /// Why a target could be read as another one, or `None` where it is spelled plainly.
 ///
 /// Refused are dot segments, empty segments (but for a slash at the end), backslashes, `;`, control and non-ASCII bytes,
-/// and percent-encodings that are broken, in lower case, or stand for a slash, backslash, dot, semicolon, control byte, or any character
-/// that needs no encoding.
+/// and percent-encodings that are broken, in lower case, or stand for a slash, backslash, dot, semicolon, control byte, or
+/// any character that needs no encoding.
 pub fn plain(path: &[u8]) -> Option<&'static str> {
     let Some(rest) = path.strip_prefix(b"/") else { return Some("the path does not start with a slash") };
     if rest.is_empty() {

@@ -60,12 +60,7 @@ impl Store for Counted {
         self.inner.commit(transaction).await
     }
 
-    async fn due(
-        &self,
-        before: Timestamp,
-        after: Option<&Key>,
-        limit: u32,
-    ) -> Result<Vec<(Key, Entry)>, StoreError> {
+    async fn due(&self, before: Timestamp, after: Option<&Key>, limit: u32) -> Result<Vec<(Key, Entry)>, StoreError> {
         self.due.fetch_add(1, Relaxed);
         self.inner.due(before, after, limit).await
     }

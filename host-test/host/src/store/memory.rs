@@ -93,12 +93,7 @@ impl Store for Memory {
         Ok(contents.write(transaction))
     }
 
-    async fn due(
-        &self,
-        before: Timestamp,
-        after: Option<&Key>,
-        limit: u32,
-    ) -> Result<Vec<(Key, Entry)>, StoreError> {
+    async fn due(&self, before: Timestamp, after: Option<&Key>, limit: u32) -> Result<Vec<(Key, Entry)>, StoreError> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let contents = self.contents();
         let due = contents

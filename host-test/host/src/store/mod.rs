@@ -37,12 +37,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Up to `limit` entries to be reviewed at or before `before`, in key order after the key `after`. A store may give
     /// fewer at once: only an empty answer is the end.
-    async fn due(
-        &self,
-        before: Timestamp,
-        after: Option<&Key>,
-        limit: u32,
-    ) -> Result<Vec<(Key, Entry)>, StoreError>;
+    async fn due(&self, before: Timestamp, after: Option<&Key>, limit: u32) -> Result<Vec<(Key, Entry)>, StoreError>;
 }
 
 /// Opens the store that a URL names: `memory` (lost at exit) or `sqlite:FILE` (made if it is not there).
@@ -77,7 +72,9 @@ impl std::fmt::Display for OpenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             OpenError::NoScheme => write!(f, "the store has no scheme; write memory or sqlite:FILE"),
-            OpenError::NoFile => write!(f, "sqlite: names no file; write sqlite:FILE, or memory for a store without one"),
+            OpenError::NoFile => {
+                write!(f, "sqlite: names no file; write sqlite:FILE, or memory for a store without one")
+            }
             OpenError::Unsupported(scheme) => {
                 write!(f, "there is no store of the kind '{scheme}' here; write memory or sqlite:FILE")
             }
@@ -89,8 +86,7 @@ impl std::fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 /// What the stores of this crate can hold.
-const LIMITS: Limits =
-    Limits { max_value: 16 << 20, max_entries: 128, max_transaction: 32 << 20, read_first: false };
+const LIMITS: Limits = Limits { max_value: 16 << 20, max_entries: 128, max_transaction: 32 << 20, read_first: false };
 
 /// The most entries in one answer of `due`.
 const DUE_PAGE: u32 = 1024;

@@ -1,59 +1,51 @@
-//! Numbers as exact decimals: significant digits, then a power of ten.
+//! Numbers: exact decimals as significant digits and a power of ten, or doubles as RFC 8785 writes them.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::{Fault, JsonError};
+use super::Profile;
+use crate::canonical::{Fault, FormError};
 
 const MAX_EXPONENT_DIGITS: usize = 15;
 
 /// Reads the number at `at`, appends its form, and returns where it ends.
-///
-/// The form is `0`, or an optional `-`, digits without zeros at either end, and `e` with the power of ten unless that is 0.
-pub(super) fn number(input: &[u8], at: usize, form: &mut Vec<u8>) -> Result<usize, JsonError> {
+pub(super) fn number(input: &[u8], at: usize, profile: Profile, form: &mut Vec<u8>) -> Result<usize, FormError> {
     let mut scan = Scan { input, at };
-    let negative = scan.take(b"-").is_some();
-    let whole = scan.digits()?;
-    if whole.len() > 1 && whole.starts_with(b"0") {
-        return Err(JsonError { offset: at + usize::from(negative) + 1, fault: Fault::Syntax });
-    }
-    let fraction = match scan.take(b".") {
-        Some(_) => scan.digits()?,
-        None => &[],
+    let number = scan.number()?;
+    let appended = match profile {
+        Profile::Exact => append_exact(&number, form),
+        Profile::Jcs => append_double(input.get(at..scan.at).unwrap_or_default(), form),
     };
-    let power = match scan.take(b"eE") {
-        Some(_) => {
-            let sign = scan.take(b"+-");
-            Some((sign == Some(b'-'), scan.digits()?))
-        }
-        None => None,
-    };
-    append(negative, whole, fraction, power, form).ok_or(JsonError { offset: at, fault: Fault::Exponent })?;
+    appended.ok_or(FormError { offset: at, fault: Fault::Number })?;
     Ok(scan.at)
 }
 
-fn append(
+struct Number<'a> {
     negative: bool,
-    whole: &[u8],
-    fraction: &[u8],
-    power: Option<(bool, &[u8])>,
-    form: &mut Vec<u8>,
-) -> Option<()> {
-    let digits = || whole.iter().chain(fraction);
+    whole: &'a [u8],
+    fraction: &'a [u8],
+    power: Option<(bool, &'a [u8])>,
+}
+
+/// `0`, or an optional `-`, digits without zeros at either end, and `e` with the power of ten unless that is 0.
+fn append_exact(number: &Number, form: &mut Vec<u8>) -> Option<()> {
+    let digits = || number.whole.iter().chain(number.fraction);
     let Some(first) = digits().position(|&digit| digit != b'0') else {
         form.push(b'0');
         return Some(());
     };
     let zeros = digits().rev().take_while(|&&digit| digit == b'0').count();
-    let taken = (whole.len() + fraction.len()).checked_sub(first + zeros)?;
-    let power = power.map_or(Some(0), exponent)?;
-    let power = power.checked_add(i64::try_from(zeros).ok()?)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
-    if negative {
+    let taken = (number.whole.len() + number.fraction.len()).checked_sub(first + zeros)?;
+    let written = number.power.map_or(Some(0), exponent)?;
+    let power =
+        written.checked_add(i64::try_from(zeros).ok()?)?.checked_sub(i64::try_from(number.fraction.len()).ok()?)?;
+    if number.negative {
         form.push(b'-');
     }
     form.extend(digits().skip(first).take(taken));
     if power != 0 {
         form.push(b'e');
-        append_integer(power, form);
+        form.extend_from_slice(power.to_string().as_bytes());
     }
     Some(())
 }
@@ -68,19 +60,14 @@ fn exponent((negative, digits): (bool, &[u8])) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-fn append_integer(value: i64, form: &mut Vec<u8>) {
-    if value < 0 {
-        form.push(b'-');
+/// RFC 8785, section 3.2.2.3.
+fn append_double(text: &[u8], form: &mut Vec<u8>) -> Option<()> {
+    let value: f64 = core::str::from_utf8(text).ok()?.parse().ok()?;
+    if !value.is_finite() {
+        return None;
     }
-    let mut rest = value.unsigned_abs();
-    let start = form.len();
-    while rest > 0 {
-        form.push(b'0' + u8::try_from(rest % 10).unwrap_or_default());
-        rest /= 10;
-    }
-    if let Some(digits) = form.get_mut(start..) {
-        digits.reverse();
-    }
+    form.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+    Some(())
 }
 
 struct Scan<'a> {
@@ -89,6 +76,27 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    fn number(&mut self) -> Result<Number<'a>, FormError> {
+        let negative = self.take(b"-").is_some();
+        let begin = self.at;
+        let whole = self.digits()?;
+        if whole.len() > 1 && whole.starts_with(b"0") {
+            return Err(FormError { offset: begin + 1, fault: Fault::Syntax });
+        }
+        let fraction = match self.take(b".") {
+            Some(_) => self.digits()?,
+            None => &[],
+        };
+        let power = match self.take(b"eE") {
+            Some(_) => {
+                let sign = self.take(b"+-");
+                Some((sign == Some(b'-'), self.digits()?))
+            }
+            None => None,
+        };
+        Ok(Number { negative, whole, fraction, power })
+    }
+
     fn take(&mut self, any_of: &[u8]) -> Option<u8> {
         let byte = self.input.get(self.at).copied().filter(|byte| any_of.contains(byte))?;
         self.at += 1;
@@ -96,11 +104,11 @@ impl<'a> Scan<'a> {
     }
 
     /// At least one digit.
-    fn digits(&mut self) -> Result<&'a [u8], JsonError> {
+    fn digits(&mut self) -> Result<&'a [u8], FormError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count == 0 {
-            return Err(JsonError { offset: self.at, fault: Fault::Syntax });
+            return Err(FormError { offset: self.at, fault: Fault::Syntax });
         }
         self.at += count;
         Ok(rest.get(..count).unwrap_or_default())

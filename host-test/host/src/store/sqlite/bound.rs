@@ -65,7 +65,9 @@ impl<'c> Bound<'c> {
     /// Outside of a transaction each statement would stand by itself.
     fn within_transaction(&self) -> Result<(), StoreError> {
         match self.connection.is_autocommit() {
-            true => Err(StoreError::Unavailable("the caller's transaction is not open any more; begin again".to_owned())),
+            true => {
+                Err(StoreError::Unavailable("the caller's transaction is not open any more; begin again".to_owned()))
+            }
             false => Ok(()),
         }
     }

@@ -105,12 +105,7 @@ impl Store for Sqlite {
         self.writer.commit(transaction).await
     }
 
-    async fn due(
-        &self,
-        before: Timestamp,
-        after: Option<&Key>,
-        limit: u32,
-    ) -> Result<Vec<(Key, Entry)>, StoreError> {
+    async fn due(&self, before: Timestamp, after: Option<&Key>, limit: u32) -> Result<Vec<(Key, Entry)>, StoreError> {
         let after = after.cloned();
         let limit = limit.min(DUE_PAGE);
         self.readers.run(move |snapshot| sql::due(snapshot, before, after.as_ref(), limit)).await
