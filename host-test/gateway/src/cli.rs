@@ -67,6 +67,10 @@ pub(crate) struct ServeOptions {
     /// The secrets that records are made under. Made at the first start; all gateways on one store must share it.
     #[arg(long, default_value = "oncegate.keys.json", value_name = "FILE")]
     pub(crate) keys: PathBuf,
+    /// A directory of yours alone, where the compiled component is kept for the next start. Left out, it is compiled at
+    /// each start.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
     /// Where a key is unique, if there is no --policy: per value of a header that a declared peer sets, per principal
     /// that --auth verified, or shared by all callers.
     #[arg(long, value_name = "header:NAME|jwt|shared", conflicts_with = "policy")]

@@ -92,13 +92,14 @@ fn auth_of(options: &ServeOptions) -> Result<Auth, Failure> {
 }
 
 async fn enforcer_of(options: &ServeOptions, policy: &[u8]) -> Result<Arc<Enforcer>, Failure> {
-    let keys = keys::load_or_make(&options.keys)?;
     let store = oncegate_host::store::open(&options.store).await;
     let store = store.map_err(|error| match error {
         OpenError::Sqlite(_) => Failure::Run(error.to_string()),
         OpenError::NoScheme | OpenError::NoFile | OpenError::Unsupported(_) => Failure::Use(error.to_string()),
     })?;
-    match Enforcer::new(policy, &keys, store, Options::default()).await {
+    let keys = keys::load_or_make(&options.keys)?;
+    let bounds = Options { cache: options.cache.clone(), ..Options::default() };
+    match Enforcer::new(policy, &keys, store, bounds).await {
         Ok(enforcer) => Ok(Arc::new(enforcer)),
         Err(error @ BuildError::Configuration(_)) => Err(Failure::Use(error.to_string())),
         Err(error @ BuildError::Component(_)) => Err(Failure::Run(error.to_string())),

@@ -57,8 +57,9 @@ async fn keys_that_others_may_read_are_refused() {
 async fn the_sample_tour_holds() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys.json");
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--keys", keys.to_str().unwrap()];
-    let mut gateway = Process::start(&arguments).await;
+    let files = ["--keys", keys.to_str().unwrap(), "--cache", support::CACHE];
+    let mut gateway =
+        Process::start(&[&["serve", "--listen", "127.0.0.1:0", "--store", "memory"], &files[..]].concat()).await;
     let tour = gateway.output().await;
     assert!(tour.contains(&format!("curl -i http://{}/orders", gateway.address)), "{tour}");
 
