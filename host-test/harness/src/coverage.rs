@@ -9,9 +9,7 @@ use crate::run::Report;
 /// Rows whose feature comes with a later part, and what brings them. No case may meet one of them: once the feature is
 /// there, the row leaves this list and gets its cases.
 pub const LATER: &[(&str, &str)] = &[
-    ("legacy-replay", "business facts: answers from before the gate stood there"),
     ("claimed-lost", "two-phase rules: claim, then dispatch"),
-    ("retry-rebound", "fields that a rule lets change between tries"),
     ("domain-taken", "business keys that are unique beside the client key"),
     ("horizon-refused", "tombstones for forgotten keys"),
     ("fenced-claimed", "two-phase rules"),

@@ -146,9 +146,11 @@ impl Expect {
         let fields = response.map_or(&[][..], |response| &response.headers);
         compare_fields("headers", &self.headers, fields, faults);
         if let Some(body) = &self.body {
-            let body = body.bytes().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            let found = response.map(|response| String::from_utf8_lossy(&response.body).into_owned());
-            faults.same("body", Some(body), Some(found.ok_or_else(|| "no answer".to_string())));
+            let found = response.map(|response| Bytes(response.body.clone()));
+            match body.bytes() {
+                Ok(bytes) => faults.same("body", Some(Bytes(bytes)), found),
+                Err(why) => faults.0.push(format!("body: {why}")),
+            }
         }
         let problem = response.and_then(problem);
         faults.same("problem", self.problem.as_deref(), problem.as_deref());
@@ -188,6 +190,16 @@ impl Expect {
             let suspected = held.map(|held| held.double_effect_suspected);
             faults.same("held.double_effect_suspected", expected.double_effect_suspected, suspected);
         }
+    }
+}
+
+/// Shown as text, and with what is no text escaped.
+#[derive(PartialEq)]
+struct Bytes(Vec<u8>);
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
     }
 }
 

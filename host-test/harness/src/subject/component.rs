@@ -18,7 +18,6 @@ use super::{Play, Stage, Subject};
 use crate::vector::{Act, Case, File};
 
 const NO_FORGET: &str = "the component does not export forget";
-const NO_FACTS: &str = "the host does not hand back facts";
 
 /// The component in wasmtime.
 #[derive(Debug, Default)]
@@ -31,11 +30,8 @@ impl Subject for Component {
     }
 
     fn cannot(&self, _: &File, case: &Case) -> Option<&'static str> {
-        case.steps.iter().find_map(|step| match step.act {
-            Act::Forget { .. } => Some(NO_FORGET),
-            Act::Lookup { .. } => Some(NO_FACTS),
-            _ => None,
-        })
+        let forgets = case.steps.iter().any(|step| matches!(step.act, Act::Forget { .. }));
+        forgets.then_some(NO_FORGET)
     }
 
     async fn begin(&self, stage: Stage) -> Result<Box<dyn Play>, String> {
@@ -58,8 +54,8 @@ impl Enforcer for oncegate_host::Enforcer {
         Ok(self.admit(request, conditions, now).await?)
     }
 
-    async fn answered(&self, _: Inquiry, _: Outcome, _: Circumstances) -> Result<Admission, Failure> {
-        Err(Failure::Other(NO_FACTS.into()))
+    async fn answered(&self, inquiry: Inquiry, lookup: Outcome, now: Circumstances) -> Result<Admission, Failure> {
+        Ok(self.answered(inquiry, lookup, now).await?)
     }
 
     async fn settle(&self, attempt: &Attempt, outcome: Outcome, now: Circumstances) -> Result<Settlement, Failure> {

@@ -355,6 +355,12 @@ fn keyring(salt: [u8; 32], ids: &[u32]) -> Keyring {
     Keyring { partition: salt.to_vec(), secrets: ids.iter().map(secret).collect(), webhooks }
 }
 
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Failure::Other(why.to_string())
+    }
+}
+
 impl From<String> for Failure {
     fn from(why: String) -> Self {
         Failure::Other(why)
