@@ -112,7 +112,7 @@ fn case_26_known_hashes() {
     assert_eq!(hex(&fingerprint(&auto, &pinned).unwrap()), PINNED);
 }
 
-const PINNED: &str = "8587592fd7f50b44c4d59a5a8c5f60a9120c8d7f1c701af2744b5e5a5ed65d88";
+const PINNED: &str = "e9b1a25422fb69fd1c68c8a2fb45ddb487cb3363ca196b3869ed04cbb737496c";
 
 /// multipart retries differ in their boundary.
 #[test]

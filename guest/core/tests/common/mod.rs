@@ -90,7 +90,7 @@ impl Sent {
 pub fn fingerprint(policy: &Policy, sent: &Sent) -> Result<[u8; 32], FormError> {
     let Route::Covered(rule, path) = policy.route(&sent.head) else { panic!("not covered") };
     let body = rule.plan.read_body(&sent.head, &sent.body)?;
-    Ok(rule.plan.digest(&rule.operation, &sent.head, &path, &[], &body))
+    Ok(rule.plan.digest(&rule.operation, &sent.head, &path, &[], &body).whole)
 }
 
 /// Two requests that are one action.
