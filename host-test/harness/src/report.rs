@@ -22,8 +22,9 @@ pub fn table(reports: &[Report]) -> String {
         lines.push([case, report.subject.to_string(), shortened(&report.rows.join(" > ")), calls, result]);
     }
     let mut text = String::new();
-    let widths: [usize; 5] =
-        std::array::from_fn(|at| lines.iter().filter_map(|line| line.get(at)).map(|cell| cell.len()).max().unwrap_or(0));
+    let widths: [usize; 5] = std::array::from_fn(|at| {
+        lines.iter().filter_map(|line| line.get(at)).map(|cell| cell.len()).max().unwrap_or(0)
+    });
     for [case, subject, rows, calls, result] in &lines {
         let [one, two, three, four, _] = widths;
         let line = format!("{case:one$}  {subject:two$}  {rows:three$}  {calls:>four$}  {result}");

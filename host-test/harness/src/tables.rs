@@ -12,8 +12,8 @@ use oncegate_core::table::{
 };
 
 use names::{
-    absence_name, act_name, kind_name, knowledge_name, lease_name, likeness_name, retention_name, retry_name, seen_name,
-    settle_seen_name,
+    absence_name, act_name, kind_name, knowledge_name, lease_name, likeness_name, retention_name, retry_name,
+    seen_name, settle_seen_name,
 };
 
 /// The six tables, in Markdown.
@@ -59,7 +59,15 @@ pub fn markdown() -> String {
 
 fn admission(text: &mut String) {
     let columns = [
-        "row", "held", "same fingerprint", "lease over", "retention over", "decision", "write", "HTTP", "origin calls",
+        "row",
+        "held",
+        "same fingerprint",
+        "lease over",
+        "retention over",
+        "decision",
+        "write",
+        "HTTP",
+        "origin calls",
     ];
     heading(text, "ADMISSION", &columns);
     let all: Vec<Situation> = Situation::all().collect();

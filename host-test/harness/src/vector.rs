@@ -110,8 +110,8 @@ impl File {
     /// Reads a file. The error says where it is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let mut file: File =
-            serde_path_to_error::deserialize(&mut deserializer).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
+        let mut file: File = serde_path_to_error::deserialize(&mut deserializer)
+            .map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
         let mut names = BTreeSet::new();
         for case in &mut file.cases {
             case.complete().map_err(|why| format!("case `{}`: {why}", case.name))?;
@@ -128,7 +128,9 @@ impl File {
             None => Some(&self.policy),
             Some(name) => self.policies.get(name),
         };
-        policy.map(|policy| policy.to_string().into_bytes()).ok_or_else(|| "there is no policy of this name".to_string())
+        policy
+            .map(|policy| policy.to_string().into_bytes())
+            .ok_or_else(|| "there is no policy of this name".to_string())
     }
 }
 

@@ -13,9 +13,7 @@ fn shipped_files_are_read() {
 #[test]
 fn a_file_that_is_wrong_is_told_where() {
     let case = |steps: &str| {
-        format!(
-            r#"{{"about":"","policy":{{}},"cases":[{{"name":"retry","row":"retry","steps":[{steps}]}}]}}"#
-        )
+        format!(r#"{{"about":"","policy":{{}},"cases":[{{"name":"retry","row":"retry","steps":[{steps}]}}]}}"#)
     };
     let wrong = [
         (r#"{"at":0,"admit":"a","expect":{"row":"retry"}}"#, "origin_calls"),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oncegate_core::decision::{
-    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, RowName, Settlement,
-    Testimony, Verdict,
+    Admission, Attempt, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, RowName,
+    Settlement, Testimony, Verdict,
 };
 use oncegate_core::keyring::Keyring;
 use oncegate_core::request::{Head, Outcome, Request};
@@ -66,7 +66,13 @@ impl Enforcer for oncegate_host::Enforcer {
         Ok(self.renew(attempt, now).await?)
     }
 
-    async fn resolve(&self, key: &Key, verdict: Verdict, by: Testimony, now: Circumstances) -> Result<Resolution, Failure> {
+    async fn resolve(
+        &self,
+        key: &Key,
+        verdict: Verdict,
+        by: Testimony,
+        now: Circumstances,
+    ) -> Result<Resolution, Failure> {
         Ok(self.resolve(key, verdict, by, now).await?)
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oncegate_core::decision::{
-    Admission, Attempt, AttemptError, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution, RowName,
-    Settlement, Testimony, Verdict,
+    Admission, Attempt, AttemptError, Circumstances, Conditions, Coverage, Explanation, Inquiry, Renewal, Resolution,
+    RowName, Settlement, Testimony, Verdict,
 };
 use oncegate_core::engine::Engine;
 use oncegate_core::keyring::Keyring;
@@ -70,7 +70,13 @@ impl Enforcer for Native {
         Ok(drive(self.engine.renew(attempt.clone(), now)?, &*self.store).await)
     }
 
-    async fn resolve(&self, key: &Key, verdict: Verdict, by: Testimony, now: Circumstances) -> Result<Resolution, Failure> {
+    async fn resolve(
+        &self,
+        key: &Key,
+        verdict: Verdict,
+        by: Testimony,
+        now: Circumstances,
+    ) -> Result<Resolution, Failure> {
         Ok(drive(self.engine.resolve(key.clone(), verdict, by, now), &*self.store).await)
     }
 

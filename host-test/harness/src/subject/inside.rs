@@ -20,7 +20,8 @@ use crate::expect::{DecisionName, StandingName};
 use crate::seen::{Seen, SeenAttempt};
 use crate::store::Faulty;
 use crate::vector::{
-    Act, EvidenceName, OutcomeDocument, PlainRequest, Ref, RequestDocument, Step, Tampering, Told, VerdictDocument, unhex,
+    Act, EvidenceName, OutcomeDocument, PlainRequest, Ref, RequestDocument, Step, Tampering, Told, VerdictDocument,
+    unhex,
 };
 
 /// What is called: the exports of `wit/enforcer.wit`, and `forget`.
@@ -32,8 +33,13 @@ pub(super) trait Enforcer: Sized + Send + Sync + 'static {
     async fn answered(&self, inquiry: Inquiry, lookup: Outcome, now: Circumstances) -> Result<Admission, Failure>;
     async fn settle(&self, attempt: &Attempt, outcome: Outcome, now: Circumstances) -> Result<Settlement, Failure>;
     async fn renew(&self, attempt: &Attempt, now: Circumstances) -> Result<Renewal, Failure>;
-    async fn resolve(&self, key: &Key, verdict: Verdict, by: Testimony, now: Circumstances)
-    -> Result<Resolution, Failure>;
+    async fn resolve(
+        &self,
+        key: &Key,
+        verdict: Verdict,
+        by: Testimony,
+        now: Circumstances,
+    ) -> Result<Resolution, Failure>;
     async fn explain(&self, request: Request, now: Circumstances) -> Result<Result<Explanation, String>, Failure>;
     async fn forget(&self, key: &Key, now: Circumstances) -> Result<RowName, Failure>;
 }

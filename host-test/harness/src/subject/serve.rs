@@ -47,7 +47,8 @@ impl Serve {
     pub fn beside_this_program() -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         // Tests lie one directory deeper.
-        let found = own.ancestors().skip(1).take(2).map(|directory| directory.join("oncegate")).find(|path| path.is_file());
+        let found =
+            own.ancestors().skip(1).take(2).map(|directory| directory.join("oncegate")).find(|path| path.is_file());
         found.map(Serve::new).ok_or_else(|| "the gateway is not built: run `cargo build -p oncegate`".to_string())
     }
 }
@@ -70,7 +71,9 @@ impl Subject for Serve {
                 let verified = file.request(request).is_ok_and(|request| !request.properties.is_empty());
                 verified.then_some("needs verified properties")
             }
-            Act::Settle { outcome: OutcomeDocument::Told(Told::NotSent(_)), .. } => Some("needs an origin that is away"),
+            Act::Settle { outcome: OutcomeDocument::Told(Told::NotSent(_)), .. } => {
+                Some("needs an origin that is away")
+            }
             Act::Settle { outcome: OutcomeDocument::Told(Told::Oversized(_)), .. } => Some("needs a streamed answer"),
             Act::Settle { attempt, .. } if settled.contains(&attempt) => Some("settles twice"),
             Act::Settle { attempt, .. } => {
@@ -186,9 +189,7 @@ impl Play for Playing {
                     let request = self.stage.file.request(request)?;
                     self.admit(step, name.as_deref().unwrap_or_default(), request).await
                 }
-                Act::Settle { attempt, outcome } => {
-                    self.settle(attempt.as_deref().unwrap_or_default(), outcome).await
-                }
+                Act::Settle { attempt, outcome } => self.settle(attempt.as_deref().unwrap_or_default(), outcome).await,
                 _ => Err("this cannot be played over HTTP".to_string()),
             }
         };

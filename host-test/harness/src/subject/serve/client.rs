@@ -15,10 +15,7 @@ pub(super) async fn ask(address: String, request: PlainRequest) -> Result<Respon
     exchange(&address, request).await.map_err(|error| format!("no answer: {error}"))
 }
 
-async fn exchange(
-    address: &str,
-    request: PlainRequest,
-) -> Result<Response, Box<dyn std::error::Error + Send + Sync>> {
+async fn exchange(address: &str, request: PlainRequest) -> Result<Response, Box<dyn std::error::Error + Send + Sync>> {
     let PlainRequest { head, body, .. } = request;
     let target = String::from_utf8(head.target)?;
     let mut asked = hyper::Request::builder().method(head.method.as_str()).uri(target).header("host", address);
