@@ -131,9 +131,11 @@ impl Plan {
         self.rebindable.is_some() && first(one) == first(other)
     }
 
-    /// Whether the plan reads this header, beside those that say how the body is to be read.
+    /// Whether the plan reads this header: a declared one, or one that says how the body is to be read.
     pub(crate) fn reads_header(&self, name: &[u8]) -> bool {
-        self.headers.iter().any(|header| header.as_bytes().eq_ignore_ascii_case(name))
+        let declared = self.headers.iter().map(String::as_str);
+        let mut read = declared.chain(["content-type", "content-encoding"]);
+        read.any(|header| header.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Brings a body into its form. What cannot be is an error, unless the rule takes it as raw bytes.
@@ -202,7 +204,7 @@ impl Plan {
 }
 
 /// Whether a pair `name=value` of a query has this name.
-pub(crate) fn is_named(pair: &[u8], name: &[u8]) -> bool {
+fn is_named(pair: &[u8], name: &[u8]) -> bool {
     pair.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
 }
 

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     /// Stand in front of an origin and call it once for each action.
     #[command(after_help = TRY_IT)]
     Serve(Box<ServeOptions>),
+    /// Tell whether a policy is one, what it covers, and what it would forget of the one before.
+    Check(CheckOptions),
     /// Start the sample origin alone: orders, bookings and refunds that count their effects.
     Origin(OriginOptions),
 }
@@ -96,6 +98,16 @@ pub(crate) struct ServeOptions {
     /// The longest time for stopping: requests under way are finished and settled.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "60s")]
     pub(crate) stop_within: Duration,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckOptions {
+    /// The policy.
+    #[arg(value_name = "POLICY")]
+    pub(crate) policy: PathBuf,
+    /// The policy that it is to replace while records of it live: an edit that would forget them is refused.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

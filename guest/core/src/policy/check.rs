@@ -31,11 +31,7 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
     // The canonical form rejects duplicate members, which serde_json would quietly merge.
     let canonical =
         json::canonicalize(bytes).map_err(|error| fault("", format!("the policy is no JSON document: {error}")))?;
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let document: Document = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        fault(if path == "." { "" } else { &path }, error.into_inner().to_string())
-    })?;
+    let document = Document::read(bytes)?;
     if document.version != 1 {
         return Err(fault("version", format!("version {} is not known here: write 1", document.version)));
     }
