@@ -80,11 +80,12 @@ impl Digest {
 }
 
 impl Plan {
-    /// The plan of a checked rule: `headers` in lower case, sorted. `None` if it has more pointers than can be followed.
+    /// The plan of a checked rule: `headers` in lower case. `None` if it has more pointers than can be followed.
     pub(crate) fn new(written: &FingerprintDocument, headers: Vec<String>, key: &KeySource) -> Option<Self> {
         let excluded = in_order(written.exclude.iter().chain(&key.body));
         let selected = in_order(&written.select);
         let rebind = in_order(&written.retryable_rebind);
+        let headers = in_order(&headers);
         let properties = in_order(&written.properties);
         let mut id = Parts::new("oncegate plan");
         id.add(ALGORITHM)
@@ -217,7 +218,7 @@ pub(crate) fn shorten(hash: [u8; 32]) -> Id {
 
 fn in_order<'a>(list: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut list: Vec<String> = list.into_iter().cloned().collect();
-    list.sort();
+    list.sort_unstable();
     list.dedup();
     list
 }

@@ -224,8 +224,6 @@ fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -
         }
         headers.push(name);
     }
-    headers.sort();
-    headers.dedup();
     Plan::new(&written, headers, key).ok_or_else(|| {
         let message = format!("more than {} pointers in all: name what holds them", json::MAX_POINTERS);
         fault(&format!("{path}.exclude"), message)
@@ -267,7 +265,7 @@ fn webhook(written: Webhook) -> Result<Webhook, Fault> {
 }
 
 fn outcomes(written: Unique<KnowledgeName>) -> Result<Vec<(StatusPattern, Knowledge)>, Fault> {
-    let mut patterns = Vec::new();
+    let (mut patterns, mut classes) = (Vec::new(), Vec::new());
     for (status, knowledge) in written {
         let pattern = match status.as_bytes() {
             [digit @ b'2'..=b'5', b'x', b'x'] => Some(StatusPattern::Class(u16::from(digit - b'0'))),
@@ -276,10 +274,13 @@ fn outcomes(written: Unique<KnowledgeName>) -> Result<Vec<(StatusPattern, Knowle
         };
         let message = "write a status from 200 to 599, or a class such as `5xx`";
         let pattern = pattern.ok_or_else(|| fault(&format!("outcomes.{status}"), message.into()))?;
-        patterns.push((pattern, knowledge.into()));
+        match pattern {
+            StatusPattern::Exactly(_) => patterns.push((pattern, knowledge.into())),
+            StatusPattern::Class(_) => classes.push((pattern, knowledge.into())),
+        }
     }
-    // Exact statuses sort before classes and so are met first.
-    patterns.sort_by_key(|(pattern, _)| *pattern);
+    // Exact statuses are met first.
+    patterns.append(&mut classes);
     Ok(patterns)
 }
 
