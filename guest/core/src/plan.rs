@@ -80,11 +80,12 @@ impl Digest {
 }
 
 impl Plan {
-    /// The plan of a checked rule: `headers` in lower case, sorted. `None` if it has more pointers than can be followed.
+    /// The plan of a checked rule: `headers` in lower case. `None` if it has more pointers than can be followed.
     pub(crate) fn new(written: &FingerprintDocument, headers: Vec<String>, key: &KeySource) -> Option<Self> {
         let excluded = in_order(written.exclude.iter().chain(&key.body));
         let selected = in_order(&written.select);
         let rebind = in_order(&written.retryable_rebind);
+        let headers = in_order(&headers);
         let properties = in_order(&written.properties);
         let mut id = Parts::new("oncegate plan");
         id.add(ALGORITHM)
@@ -131,9 +132,11 @@ impl Plan {
         self.rebindable.is_some() && first(one) == first(other)
     }
 
-    /// Whether the plan reads this header, beside those that say how the body is to be read.
+    /// Whether the plan reads this header: a declared one, or one that says how the body is to be read.
     pub(crate) fn reads_header(&self, name: &[u8]) -> bool {
-        self.headers.iter().any(|header| header.as_bytes().eq_ignore_ascii_case(name))
+        let declared = self.headers.iter().map(String::as_str);
+        let mut read = declared.chain(["content-type", "content-encoding"]);
+        read.any(|header| header.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Brings a body into its form. What cannot be is an error, unless the rule takes it as raw bytes.
@@ -202,7 +205,7 @@ impl Plan {
 }
 
 /// Whether a pair `name=value` of a query has this name.
-pub(crate) fn is_named(pair: &[u8], name: &[u8]) -> bool {
+fn is_named(pair: &[u8], name: &[u8]) -> bool {
     pair.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
 }
 
@@ -215,7 +218,7 @@ pub(crate) fn shorten(hash: [u8; 32]) -> Id {
 
 fn in_order<'a>(list: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut list: Vec<String> = list.into_iter().cloned().collect();
-    list.sort();
+    list.sort_unstable();
     list.dedup();
     list
 }

@@ -259,7 +259,7 @@ impl From<IdentityFault> for Refusal {
             IdentityFault::KeyMalformed => (
                 "key-malformed",
                 Problem::KeyMalformed,
-                "send 1 to 255 visible ASCII characters, best in quotes".into(),
+                "send a key in the form that the key policy publishes, best in quotes".into(),
             ),
             IdentityFault::KeyRepeated => ("key-repeated", Problem::KeyMalformed, "send the key once".into()),
             IdentityFault::KeyDisagreement => {

@@ -170,6 +170,15 @@ fn multipart_keeps_parts_apart() {
     assert_apart(&auto, &whole, &multipart_body("B; charset=latin-1", PARTS));
     let twice = PARTS.replacen("--B\r\n", "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B\r\n", 1);
     assert_apart(&auto, &whole, &multipart_body("B", &twice));
+    // What is moved over an edge is another body.
+    let edge = |text: &str| PARTS.replacen("Content-Type: image/png\r\n\r\n", text, 1);
+    for (one, other) in [
+        ("x: yz\r\n\r\n", "xy: z\r\n\r\n"),
+        ("x: y\r\n\r\nz", "x: yz\r\n\r\n"),
+        ("x: y\r\nz:\r\n\r\n", "x: yz\r\n\r\n"),
+    ] {
+        assert_apart(&auto, &multipart_body("B", &edge(one)), &multipart_body("B", &edge(other)));
+    }
     let less = policy(json!({"exclude": ["/f"]}), json!({}));
     assert_same(&less, &whole, &multipart_body("B", &PARTS.replace("x.bin", "y.bin")));
     assert_apart(&less, &whole, &multipart_body("B", &PARTS.replacen("\r\n1\r\n", "\r\n2\r\n", 1)));
@@ -336,6 +345,12 @@ fn the_query_by_its_profile() {
     assert_same(&sorted, &sent("/payments/1?key=k"), &sent("/payments/1"));
     assert_apart(&sorted, &sent("/payments/1?a=1&a=2"), &sent("/payments/1?a=2&a=1"));
     assert_apart(&sorted, &sent("/payments/1?%61=1&a=2"), &sent("/payments/1?a=2&%61=1"));
+    let many = |order: &dyn Fn(usize) -> usize| {
+        let pairs: Vec<String> = (0..100).map(|at| format!("{}={}", order(at) % 2, order(at))).collect();
+        sent(&format!("/payments/1?{}", pairs.join("&")))
+    };
+    assert_apart(&sorted, &many(&|at| at), &many(&|at| 99 - at));
+    assert_same(&sorted, &many(&|at| at), &many(&|at| if at < 50 { at * 2 } else { at * 2 - 99 }));
     let ignored = policy(json!({"query": "ignore"}), json!({}));
     assert_same(&ignored, &sent("/payments/1?a=1"), &sent("/payments/1"));
     let plain = policy(json!({}), json!({}));

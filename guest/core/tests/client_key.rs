@@ -142,8 +142,10 @@ fn case_41_a_second_field_line() {
         assert_eq!(client_key(&lenient, &head, &Wanted::Absent), Err(IdentityFault::KeyRepeated));
     }
     let both = source(json!({"header": "idempotency-key", "query": "key"}));
-    let twice = head("/payments/1?key=a&key=a", &[]);
-    assert_eq!(client_key(&both, &twice, &Wanted::Absent), Err(IdentityFault::KeyRepeated));
+    for query in ["key=a&key=a", "key=a&b=1&key", "key=a&k%65y=b"] {
+        let twice = head(&format!("/payments/1?{query}"), &[]);
+        assert_eq!(client_key(&both, &twice, &Wanted::Absent), Err(IdentityFault::KeyRepeated), "{query}");
+    }
 }
 
 #[test]
@@ -151,14 +153,14 @@ fn all_places_agree() {
     let source = source(json!({"header": "idempotency-key", "query": "key", "body": "/id"}));
     let text = |text: &str| Wanted::Text(text.into());
     let key = Ok(Some(b"a".to_vec()));
-    let anywhere: [(&str, &[(&str, &[u8])], Wanted); 4] = [
-        ("/payments/1", &[("idempotency-key", b"\"a\"")], Wanted::Absent),
-        ("/payments/1?key=a", &[], Wanted::Absent),
-        ("/payments/1", &[], text("a")),
-        ("/payments/1?key=a", &[("idempotency-key", b"a")], text("a")),
+    let anywhere = [
+        ("/payments/1", vec![("idempotency-key", &b"\"a\""[..])], Wanted::Absent),
+        ("/payments/1?key=a", vec![], Wanted::Absent),
+        ("/payments/1", vec![], text("a")),
+        ("/payments/1?key=a", vec![("idempotency-key", &b"a"[..])], text("a")),
     ];
     for (target, headers, body) in anywhere {
-        assert_eq!(client_key(&source, &head(target, headers), &body), key, "{target} {headers:?} {body:?}");
+        assert_eq!(client_key(&source, &head(target, &headers), &body), key, "{target} {headers:?} {body:?}");
     }
     assert_eq!(client_key(&source, &head("/payments/1", &[]), &Wanted::Absent), Ok(None));
     let disagreement = Err(IdentityFault::KeyDisagreement);
@@ -167,6 +169,8 @@ fn all_places_agree() {
     let malformed = Err(IdentityFault::KeyMalformed);
     assert_eq!(client_key(&source, &head("/payments/1?key=%61", &[]), &Wanted::Absent), malformed);
     assert_eq!(client_key(&source, &head("/payments/1?key", &[]), &Wanted::Absent), malformed);
+    // The origin would read this as the key.
+    assert_eq!(client_key(&source, &head("/payments/1?%6bey=a", &[]), &Wanted::Absent), malformed);
     assert_eq!(client_key(&source, &head("/payments/1", &[]), &Wanted::Other), malformed);
     assert_eq!(client_key(&source, &head("/payments/1", &[("idempotency-key", b"a")]), &text("")), malformed);
 }

@@ -165,6 +165,8 @@ fn case_30_big_integers_and_duplicate_members() {
     let mut bench = Bench::new(RULE);
     let refused = bench.admit(request(br#"{"amount":1,"amount":2}"#), 0);
     assert_eq!((status(&refused.decision), bench.origin_calls), (400, 0));
+    let Decision::Refuse(problem) = &refused.decision else { panic!("{} is no refusal", refused.row) };
+    assert!(String::from_utf8_lossy(&problem.body).contains("a member named twice at byte 12"));
 }
 
 /// One store dropped the hash, and every identical replay failed: the record carries it through what is written and read.
@@ -237,4 +239,19 @@ fn case_41_second_key() {
     twice.head.headers.push(("Idempotency-Key".into(), b"other".to_vec()));
     let refused = bench.admit(twice, 0);
     assert_eq!((status(&refused.decision), bench.origin_calls), (400, 0));
+}
+
+/// The next hop would not see what the fingerprint was made of.
+#[test]
+fn connection_names_no_header_of_the_fingerprint() {
+    let rule = RULE.replace("\"lease\"", "\"fingerprint\":{\"headers\":[\"Currency\"]},\"lease\"");
+    for (named, admitted) in
+        [("content-type", 0), ("Content-Encoding", 0), ("close, currency", 0), ("close, x-other", 1)]
+    {
+        let mut bench = Bench::new(&rule);
+        let mut sent = request(b"{}");
+        sent.head.headers.push(("connection".into(), named.into()));
+        let expected = if admitted == 1 { 0 } else { 400 };
+        assert_eq!((status(&bench.admit(sent, 0).decision), bench.origin_calls), (expected, admitted), "{named}");
+    }
 }

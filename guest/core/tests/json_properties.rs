@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use num_bigint::BigInt;
-use oncegate_core::canonical::json::{Pointer, Profile, Role, Selection, canonicalize, read};
+use oncegate_core::canonical::json::{Pointer, Profile, Role, Selection, Wanted, canonicalize, read};
 
 /// The value of a decimal, by big integers alone: `mantissa * 10^exponent`.
 struct Decimal {
@@ -191,13 +191,11 @@ enum Json {
     Object(BTreeMap<String, Json>),
 }
 
-const CHARACTERS: [char; 17] = [
-    'a', 'b', 'Z', '0', '"', '\\', '/', '\u{0}', '\n', '\t', '\u{7f}', 'é', 'e', '\u{301}', '\u{2028}', '\u{ffff}',
-    '😀',
-];
+const CHARACTERS: &str = "abZ0\"\\/\0\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}e\u{301}é\u{2028}\u{ffff}😀";
 
 fn text(random: &mut Random) -> String {
-    (0..random.below(4)).map(|_| *random.pick(&CHARACTERS)).collect()
+    let characters: Vec<char> = CHARACTERS.chars().collect();
+    (0..random.below(4)).map(|_| *random.pick(&characters)).collect()
 }
 
 fn document(random: &mut Random, depth: usize) -> Json {
@@ -270,8 +268,11 @@ fn quote(random: &mut Random, text: &str, to: &mut String) {
     for character in text.chars() {
         let short = match character {
             '"' | '\\' | '/' => Some(character),
-            '\n' => Some('n'),
+            '\u{8}' => Some('b'),
             '\t' => Some('t'),
+            '\n' => Some('n'),
+            '\u{c}' => Some('f'),
+            '\r' => Some('r'),
             _ => None,
         };
         let must = matches!(character, '"' | '\\' | '\0'..='\u{1f}');
@@ -355,6 +356,26 @@ fn spellings_keep_the_form_and_changes_do_not() {
         changed += usize::from(!same);
     }
     assert!(changed > 20_000, "only {changed} changes changed anything");
+}
+
+/// Every character stands for itself alone, in a string and in a name, in each of its spellings.
+#[test]
+fn characters_stay_apart() {
+    let mut forms = BTreeMap::new();
+    let mut random = Random(1);
+    for character in ('\0'..='\u{7ff}').chain(CHARACTERS.chars()).chain(['\u{10ffff}', '\u{e000}', '\u{d7ff}']) {
+        for _ in 0..12 {
+            let mut string = String::new();
+            quote(&mut random, &character.to_string(), &mut string);
+            let form = canonicalize(format!("{{{string}:{string}}}").as_bytes()).unwrap();
+            let known = *forms.entry(form).or_insert(character);
+            assert_eq!(known, character);
+            let wanted = Selection::new(vec![(Role::Want, Pointer::parse("/0").unwrap())]).unwrap();
+            let read = read(format!("[{string}]").as_bytes(), Profile::Exact, &wanted).unwrap();
+            assert_eq!(read.wanted, Wanted::Text(character.to_string().into()));
+        }
+    }
+    assert!(forms.len() > 2048);
 }
 
 /// To leave a member out is to compare the document without it; an element of an array keeps its place.

@@ -85,5 +85,7 @@ fn other_spellings_are_refused() {
         assert_eq!(route("POST", "/elsewhere", &[header]), "method-override");
         assert_eq!(route("GET", "/orders", &[header]), "method-override");
     }
-    assert_eq!(route("POST", "/orders?_method=PUT", &[]), "method-override");
+    for query in ["_method=PUT", "a=b&%5Fmethod=PUT", "_%6dethod"] {
+        assert_eq!(route("POST", &format!("/orders?{query}"), &[]), "method-override", "{query}");
+    }
 }

@@ -25,15 +25,15 @@ impl Auth {
     pub(crate) async fn check(&self, request: &Parts) -> Result<Properties, Box<Response<GateBody>>> {
         match self {
             Auth::Elsewhere => Ok(Properties::default()),
-            Auth::Jwks(jwks) => jwks.check(&request.headers).map_err(Box::new),
+            Auth::Jwks(jwks) => jwks.check(&request.headers),
             Auth::Forward(forward) => forward.check(request).await.map_err(Box::new),
         }
     }
 }
 
 /// 401 with the challenge of RFC 6750, section 3.
-fn unauthenticated(challenge: &'static str, detail: &str) -> Response<GateBody> {
+fn unauthenticated(challenge: &'static str, detail: &str) -> Box<Response<GateBody>> {
     let mut response = problem(StatusCode::UNAUTHORIZED, "unauthenticated", detail);
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    response
+    Box::new(response)
 }

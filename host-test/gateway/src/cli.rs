@@ -46,6 +46,8 @@ pub(crate) enum Command {
     /// Stand in front of an origin and call it once for each action.
     #[command(after_help = TRY_IT)]
     Serve(Box<ServeOptions>),
+    /// Tell whether a policy is one, what it covers, and what it would forget of the one before.
+    Check(CheckOptions),
     /// Start the sample origin alone: orders, bookings and refunds that count their effects.
     Origin(OriginOptions),
 }
@@ -67,6 +69,10 @@ pub(crate) struct ServeOptions {
     /// The secrets that records are made under. Made at the first start; all gateways on one store must share it.
     #[arg(long, default_value = "oncegate.keys.json", value_name = "FILE")]
     pub(crate) keys: PathBuf,
+    /// A directory of yours alone, where the compiled component is kept for the next start. Left out, it is compiled at
+    /// each start.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
     /// Where a key is unique, if there is no --policy: per value of a header that a declared peer sets, per principal
     /// that --auth verified, or shared by all callers.
     #[arg(long, value_name = "header:NAME|jwt|shared", conflicts_with = "policy")]
@@ -92,6 +98,16 @@ pub(crate) struct ServeOptions {
     /// The longest time for stopping: requests under way are finished and settled.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "60s")]
     pub(crate) stop_within: Duration,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckOptions {
+    /// The policy.
+    #[arg(value_name = "POLICY")]
+    pub(crate) policy: PathBuf,
+    /// The policy that it is to replace while records of it live: an edit that would forget them is refused.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -2,8 +2,10 @@
 //! code; every rule about requests is in the component that it runs.
 
 mod auth;
+mod check;
 mod cli;
 mod failure;
+mod key_policy;
 mod keys;
 mod listen;
 mod origin;
@@ -11,6 +13,7 @@ mod policy;
 mod sample;
 mod serve;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.command {
             Command::Serve(options) => serve::run(*options).await,
+            Command::Check(options) => check::run(&options),
             Command::Origin(options) => sample::run(options).await,
         }
     });
@@ -42,7 +46,8 @@ fn main() -> ExitCode {
 fn log_to_stderr(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let coloured = std::io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(coloured);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::Scope;
+use crate::key_policy;
 
 /// Left between the longest time for the origin's answer and the end of the lease, for settling.
 const FOR_SETTLING: Duration = Duration::from_secs(10);
@@ -46,5 +47,7 @@ pub(crate) fn of_sample() -> Vec<u8> {
 }
 
 fn document(rules: Vec<Value>) -> Vec<u8> {
-    json!({ "version": 1, "unmatched": "pass", "rules": rules }).to_string().into_bytes()
+    json!({ "version": 1, "unmatched": "pass", "described_by": key_policy::PATH, "rules": rules })
+        .to_string()
+        .into_bytes()
 }

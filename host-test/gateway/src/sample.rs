@@ -78,8 +78,8 @@ impl Books {
     ) -> Result<Response<GateBody>, BoxError> {
         let instructions = Instructions::read(request.headers());
         let body = Limited::new(request.into_body(), LARGEST_BODY).collect().await?.to_bytes();
-        tokio::time::sleep(instructions.slow).await;
         if let Some(status) = instructions.status {
+            tokio::time::sleep(instructions.slow).await;
             let mut response = reply(status, &json!({ "error": "as you wished" }));
             if status == StatusCode::TOO_MANY_REQUESTS {
                 response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("0"));
@@ -87,6 +87,7 @@ impl Books {
             return Ok(response);
         }
         let id = format!("{name}-{}", self.count(|counts| &mut counts.effects, kind));
+        tokio::time::sleep(instructions.slow).await;
         if instructions.drop {
             return Err("dropped as asked for".into());
         }
@@ -123,7 +124,7 @@ impl Books {
 /// the same request.
 #[derive(Default)]
 struct Instructions {
-    /// `slow:MS`: take so long before anything happens.
+    /// `slow:MS`: take so long with the answer; the effect has happened by then.
     slow: Duration,
     /// `status:CODE`: answer with it, without an effect.
     status: Option<StatusCode>,

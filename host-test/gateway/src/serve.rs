@@ -1,6 +1,5 @@
 //! `oncegate serve`: everything put together, run, and stopped in the right order.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use ipnet::IpNet;
+use oncegate_core::policy::Policy;
 use oncegate_host::layer::{BoxError, Config, Gate, GateBody, GateLayer, PeerAddress, Peers, problem};
 use oncegate_host::store::OpenError;
 use oncegate_host::{BuildError, Enforcer, Options};
@@ -17,6 +17,7 @@ use tower::{Layer, Service};
 use crate::auth::{Auth, Expected, Forward, Jwks};
 use crate::cli::{AuthChoice, Scope, ServeOptions};
 use crate::failure::Failure;
+use crate::key_policy::Published;
 use crate::listen::{Listener, stop_signal};
 use crate::origin::Origin;
 use crate::{keys, policy, sample};
@@ -33,6 +34,7 @@ pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
     let document = policy_of(&options)?;
     let auth = auth_of(&options)?;
     let enforcer = enforcer_of(&options, &document).await?;
+    let published = Policy::parse(&document).map_err(|error| Failure::wrong("policy", error))?.key_policy();
     let stop = stop_signal().await?;
     let listener = Listener::open(options.listen).await?;
     let address = listener.address();
@@ -48,7 +50,11 @@ pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
         Some(base) => (base.0, String::new()),
         None => (start_sample().await?, sample::tour(address)),
     };
-    let front = Arc::new(Front { auth, gate: layer.layer(Origin::new(authority, trusted)) });
+    let front = Arc::new(Front {
+        published: Published::new(&published),
+        auth,
+        gate: layer.layer(Origin::new(authority, trusted)),
+    });
     println!("listening on http://{address}");
     print!("{tour}");
 
@@ -92,13 +98,14 @@ fn auth_of(options: &ServeOptions) -> Result<Auth, Failure> {
 }
 
 async fn enforcer_of(options: &ServeOptions, policy: &[u8]) -> Result<Arc<Enforcer>, Failure> {
-    let keys = keys::load_or_make(&options.keys)?;
     let store = oncegate_host::store::open(&options.store).await;
     let store = store.map_err(|error| match error {
         OpenError::Sqlite(_) => Failure::Run(error.to_string()),
         OpenError::NoScheme | OpenError::NoFile | OpenError::Unsupported(_) => Failure::Use(error.to_string()),
     })?;
-    match Enforcer::new(policy, &keys, store, Options::default()).await {
+    let keys = keys::load_or_make(&options.keys)?;
+    let bounds = Options { cache: options.cache.clone(), ..Options::default() };
+    match Enforcer::new(policy, &keys, store, bounds).await {
         Ok(enforcer) => Ok(Arc::new(enforcer)),
         Err(error @ BuildError::Configuration(_)) => Err(Failure::Use(error.to_string())),
         Err(error @ BuildError::Component(_)) => Err(Failure::Run(error.to_string())),
@@ -120,6 +127,7 @@ fn loopback() -> Vec<IpNet> {
 
 /// What stands in front of the gate.
 struct Front {
+    published: Published,
     auth: Auth,
     gate: Gate<Origin>,
 }
@@ -130,6 +138,9 @@ impl Front {
             return problem(StatusCode::METHOD_NOT_ALLOWED, "no-tunnels", "this gateway opens no tunnels");
         }
         let (mut head, body) = request.into_parts();
+        if let Some(response) = self.published.answer(&head) {
+            return response;
+        }
         // HTTP/2 and absolute targets name the host in the target; that outranks `Host` (RFC 9112, section 3.2.2).
         if let Some(host) = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
             head.headers.insert(HOST, host);

@@ -30,7 +30,7 @@ async fn wrong_use_ends_with_two() {
         vec!["serve", "--origin", "https://example.org", "--scope", "shared"],
         vec!["serve", "--origin", "http://127.0.0.1:1", "--scope", "jwt"],
         vec!["serve", "--store", "redis:nowhere"],
-        vec!["serve", "--policy", &policy, "--store", "memory", "--keys", &keys],
+        vec!["serve", "--policy", &policy, "--store", "memory", "--keys", &keys, "--cache", support::CACHE],
     ] {
         let (code, message) = run(&arguments).await;
         assert_eq!(code, Some(2), "{arguments:?}: {message}");
@@ -57,8 +57,9 @@ async fn keys_that_others_may_read_are_refused() {
 async fn the_sample_tour_holds() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys.json");
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--keys", keys.to_str().unwrap()];
-    let mut gateway = Process::start(&arguments).await;
+    let files = ["--keys", keys.to_str().unwrap(), "--cache", support::CACHE];
+    let mut gateway =
+        Process::start(&[&["serve", "--listen", "127.0.0.1:0", "--store", "memory"], &files[..]].concat()).await;
     let tour = gateway.output().await;
     assert!(tour.contains(&format!("curl -i http://{}/orders", gateway.address)), "{tour}");
 
@@ -106,4 +107,34 @@ async fn without_a_policy_keyed_posts_are_covered() {
     }
     let large = Ask::post("/orders").json(json!({ "text": "x".repeat(2 * 1024 * 1024) })).send(gateway.address).await;
     assert_eq!((large.code(), world.calls("orders").await), (201, 4), "a large body without a key passes");
+}
+
+/// Callers can read how keys work, and each problem says where.
+#[tokio::test]
+async fn the_key_policy_is_published() {
+    let world = World::start(json!({})).await;
+    let gateway = world.gateway(&["--scope", "header:X-Tenant"]).await;
+    let published = Ask::get("/.well-known/idempotency-key-policy").send(gateway.address).await;
+    assert_eq!((published.code(), &published.json()["operations"][0]["key_required"]), (200, &json!(false)));
+    let refused = Ask::post("/orders").key("").json(json!({})).send(gateway.address).await;
+    assert_eq!((refused.code(), world.calls("orders").await), (400, 0));
+    let link = "</.well-known/idempotency-key-policy>; rel=\"describedby\"";
+    assert_eq!(refused.headers["link"].to_str().unwrap(), link);
+}
+
+#[tokio::test]
+async fn check_tells_what_an_edit_would_forget() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, scope: serde_json::Value| {
+        let path = folder.path().join(name);
+        let rule = json!({ "operation": "order", "match": { "path": "/orders" }, "scope": scope });
+        std::fs::write(&path, json!({ "version": 1, "rules": [rule] }).to_string()).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let old = write("old.json", json!({ "tenant": { "header": "x-tenant" } }));
+    let new = write("new.json", json!({ "tenant": { "property": "principal" } }));
+    assert_eq!(run(&["check", &old, "--against", &old]).await.0, Some(0));
+    let (code, message) = run(&["check", &new, "--against", &old]).await;
+    assert_eq!(code, Some(2));
+    assert!(message.contains("order: the scope changed") && message.contains("previous.scope"), "{message}");
 }

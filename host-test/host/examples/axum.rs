@@ -11,16 +11,15 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::{Json, Router};
 use oncegate_core::keyring::{Keyring, Secret};
 use oncegate_host::layer::{Config, GateLayer, Properties};
 use oncegate_host::{Enforcer, Options, entropy, store};
-use serde_json::{Value, json};
 
 const POLICY: &str = r#"{ "version": 1, "rules": [{
     "operation": "create-order",
@@ -44,9 +43,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if left == 0 { Ok(()) } else { Err(format!("{left} attempts were not settled").into()) }
 }
 
-async fn create_order(Json(order): Json<Value>) -> (StatusCode, Json<Value>) {
+async fn create_order(order: String) -> (StatusCode, String) {
     println!("an order is made");
-    (StatusCode::CREATED, Json(json!({ "ordered": order })))
+    (StatusCode::CREATED, format!("ordered: {order}\n"))
 }
 
 /// Stands for whatever verifies your callers; here a token is its bearer's name.

@@ -70,7 +70,7 @@ impl CallerStore for Bound<'_> {
 ///
 /// The component cannot borrow a connection, so its store calls come back here as requests and are carried out on the
 /// thread that polls the call. The futures are therefore as `Send` as the caller's store; where that is not, or blocks,
-/// use `tokio::runtime::Handle::block_on` on a thread that may block.
+/// use `block_on` of a multi-thread tokio runtime's `Handle`, on a thread that may block.
 pub struct Caller {
     instances: Instances,
     configuration: Configuration,

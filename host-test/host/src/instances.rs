@@ -146,8 +146,9 @@ impl Lent<'_> {
 }
 
 fn begin(store: &mut Store<State>, guest_time: Duration) {
-    let ticks = guest_time.as_millis().div_ceil(TICK.as_millis());
-    store.data_mut().begin(u32::try_from(ticks).unwrap_or(u32::MAX).max(1));
+    // One more, since the first may come at once.
+    let ticks = guest_time.as_millis().div_ceil(TICK.as_millis()) + 1;
+    store.data_mut().begin(u32::try_from(ticks).unwrap_or(u32::MAX));
     store.set_epoch_deadline(1);
 }
 

@@ -228,11 +228,11 @@ type Answering = Pin<Box<dyn Future<Output = Result<Response<GateBody>, Fault>> 
 /// The inner service.
 type Origin = Box<dyn FnMut(Request<GateBody>) -> Answering + Send>;
 
-fn origin<S, R, F>(inner: S) -> Origin
+fn origin<S, R>(inner: S) -> Origin
 where
-    S: Service<Request<GateBody>, Response = Response<R>, Future = F> + Clone + Send + 'static,
+    S: Service<Request<GateBody>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
-    F: Future<Output = Result<Response<R>, S::Error>> + Send,
+    S::Future: Send,
     R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {

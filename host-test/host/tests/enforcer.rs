@@ -137,7 +137,7 @@ async fn too_much_memory_ends_one_call_alone() {
 
 #[tokio::test]
 async fn too_much_time_ends_one_call_alone() {
-    let options = Options { guest_time: Duration::from_millis(1), ..Options::default() };
+    let options = Options { guest_time: Duration::from_millis(100), ..Options::default() };
     let enforcer = over(Arc::new(Memory::new()), options).await;
     let large = [b"[", "1234567,".repeat(4 << 20).as_bytes(), b"1]"].concat();
     let long = with_body("north", "web-order", "a", large);

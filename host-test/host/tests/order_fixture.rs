@@ -54,7 +54,8 @@ impl Service {
             .unwrap();
         Sqlite::create_schema(&connection).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let caller = Caller::new(POLICY.as_bytes(), &keyring(), Bound::LIMITS, Options::default());
+        let keys = keyring();
+        let caller = Caller::new(POLICY.as_bytes(), &keys, Bound::LIMITS, Options::default());
         let caller = runtime.block_on(caller).unwrap();
         Service { directory, runtime, caller }
     }

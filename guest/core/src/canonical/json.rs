@@ -14,10 +14,12 @@ mod number;
 mod object;
 mod selection;
 mod text;
+mod view;
 
 use alloc::vec::Vec;
 
 pub use selection::{MAX_POINTERS, Pointer, Role, Selection};
+pub use view::Form;
 
 use super::{Fault, FormError, Reading};
 use object::Member;

@@ -7,6 +7,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// The most parameters; a value with more is compared as the bytes that it is.
+pub const MAX_PARAMETERS: usize = 32;
+
 /// A parsed media type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MediaType {
@@ -91,12 +94,15 @@ pub(super) fn with_parameters(value: &[u8]) -> Option<(String, Vec<Parameter>)> 
             continue;
         }
         let (parameter, after) = parameter(rest)?;
-        parameters.push(parameter);
         rest = after;
+        // Found: it stands twice.
+        let place = parameters.binary_search_by(|(held, _)| held.cmp(&parameter.0)).err()?;
+        if parameters.len() == MAX_PARAMETERS {
+            return None;
+        }
+        parameters.insert(place, parameter);
     }
-    parameters.sort();
-    let twice = parameters.windows(2).any(|pair| matches!(pair, [(one, _), (other, _)] if one == other));
-    (!twice).then_some((head, parameters))
+    Some((head, parameters))
 }
 
 fn parameter(text: &[u8]) -> Option<(Parameter, &[u8])> {

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::IdentityFault;
 use super::structured::string_item;
+use crate::canonical::form;
 use crate::canonical::json::Wanted;
-use crate::plan::is_named;
 use crate::policy::KeySource;
 use crate::policy::document::KeyFormatDocument;
 use crate::request::Head;
@@ -93,8 +93,9 @@ pub fn client_key(source: &KeySource, head: &Head, in_body: &Wanted) -> Result<O
     };
     let query = match (&source.query, head.query()) {
         (Some(name), Some(query)) => {
-            let mut pairs = query.split(|&byte| byte == b'&').filter(|pair| is_named(pair, name.as_bytes()));
-            single(&mut pairs)?.map(|pair| from_query(pair.get(name.len() + 1..).unwrap_or_default())).transpose()?
+            let means = |pair: &&[u8]| form::pairs(pair).any(|(held, _)| held == name.as_bytes());
+            let pair = single(query.split(|&byte| byte == b'&').filter(means))?;
+            pair.map(|pair| from_query(pair, name)).transpose()?
         }
         _ => None,
     };
@@ -136,11 +137,12 @@ fn from_header(value: &[u8], bare: bool) -> Result<Vec<u8>, IdentityFault> {
     Ok(value.to_vec())
 }
 
-/// A query's value is taken as it stands; one that is encoded could be spelled in several ways.
-fn from_query(value: &[u8]) -> Result<Vec<u8>, IdentityFault> {
-    match value.iter().any(|byte| matches!(byte, b'%' | b'+')) {
-        true => Err(IdentityFault::KeyMalformed),
-        false => Ok(value.to_vec()),
+/// A query's name and value are taken as they stand; one that is encoded could be spelled in several ways.
+fn from_query(pair: &[u8], name: &str) -> Result<Vec<u8>, IdentityFault> {
+    let value = pair.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+    match value {
+        Some(value) if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) => Ok(value.to_vec()),
+        _ => Err(IdentityFault::KeyMalformed),
     }
 }
 

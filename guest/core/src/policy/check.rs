@@ -31,11 +31,7 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
     // The canonical form rejects duplicate members, which serde_json would quietly merge.
     let canonical =
         json::canonicalize(bytes).map_err(|error| fault("", format!("the policy is no JSON document: {error}")))?;
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let document: Document = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        fault(if path == "." { "" } else { &path }, error.into_inner().to_string())
-    })?;
+    let document = Document::read(&canonical)?;
     if document.version != 1 {
         return Err(fault("version", format!("version {} is not known here: write 1", document.version)));
     }
@@ -159,12 +155,12 @@ fn earlier<T, U>(name: &str, written: Vec<T>, check: impl Fn(&str, T) -> Result<
 
 fn scope_parts(path: &str, scope: Scope, template: &Template) -> Result<Scope, Fault> {
     let Scope::Parts(parts) = scope else { return Ok(Scope::Shared) };
-    if !parts.contains_key("tenant") {
+    if !parts.iter().any(|(name, _)| name == "tenant") {
         let message = "no part named `tenant`: name where the tenant comes from, or write \"shared\" if all callers \
                        are to share one space of keys";
         return Err(fault(path, message.into()));
     }
-    let mut checked = alloc::collections::BTreeMap::new();
+    let mut checked = Vec::with_capacity(parts.len());
     for (name, source) in parts {
         let place = format!("{path}.{name}");
         let source = match source {
@@ -177,7 +173,7 @@ fn scope_parts(path: &str, scope: Scope, template: &Template) -> Result<Scope, F
             }
             other => other,
         };
-        checked.insert(name, source);
+        checked.push((name, source));
     }
     Ok(Scope::Parts(checked))
 }
@@ -228,8 +224,6 @@ fn fingerprint_plan(path: &str, written: FingerprintDocument, key: &KeySource) -
         }
         headers.push(name);
     }
-    headers.sort();
-    headers.dedup();
     Plan::new(&written, headers, key).ok_or_else(|| {
         let message = format!("more than {} pointers in all: name what holds them", json::MAX_POINTERS);
         fault(&format!("{path}.exclude"), message)
@@ -271,7 +265,7 @@ fn webhook(written: Webhook) -> Result<Webhook, Fault> {
 }
 
 fn outcomes(written: Unique<KnowledgeName>) -> Result<Vec<(StatusPattern, Knowledge)>, Fault> {
-    let mut patterns = Vec::new();
+    let (mut patterns, mut classes) = (Vec::new(), Vec::new());
     for (status, knowledge) in written {
         let pattern = match status.as_bytes() {
             [digit @ b'2'..=b'5', b'x', b'x'] => Some(StatusPattern::Class(u16::from(digit - b'0'))),
@@ -280,10 +274,13 @@ fn outcomes(written: Unique<KnowledgeName>) -> Result<Vec<(StatusPattern, Knowle
         };
         let message = "write a status from 200 to 599, or a class such as `5xx`";
         let pattern = pattern.ok_or_else(|| fault(&format!("outcomes.{status}"), message.into()))?;
-        patterns.push((pattern, knowledge.into()));
+        match pattern {
+            StatusPattern::Exactly(_) => patterns.push((pattern, knowledge.into())),
+            StatusPattern::Class(_) => classes.push((pattern, knowledge.into())),
+        }
     }
-    // Exact statuses sort before classes and so are met first.
-    patterns.sort_by_key(|(pattern, _)| *pattern);
+    // Exact statuses are met first.
+    patterns.append(&mut classes);
     Ok(patterns)
 }
 

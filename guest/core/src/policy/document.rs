@@ -4,15 +4,12 @@
 //! Spans are text such as `"500ms"`, `"60s"`, `"15m"`, `"24h"`, `"7d"`; sizes are bytes as a number or text such as
 //! `"512KiB"`, `"1MiB"`.
 
+mod fields;
 mod fingerprint;
+mod read;
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 pub use fingerprint::{BodyProfile, FingerprintDocument, Invalid, KeyFormatDocument, QueryProfile};
 
@@ -20,17 +17,14 @@ use super::units::{Size, Span};
 use super::webhook::Webhook;
 
 /// The whole document.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Document {
     /// 1.
     pub version: u32,
     /// What becomes of a mutation that no rule matches.
-    #[serde(default)]
     pub unmatched: Unmatched,
     /// What becomes of a mutation that no rule matches and that can be read in two ways: a path that is not plainly spelled,
     /// or a header that asks for another method.
-    #[serde(default)]
     pub ambiguous: Ambiguous,
     /// A reference to the published key policy, given in `Link: <...>; rel="describedby"` of each problem.
     pub described_by: Option<String>,
@@ -39,8 +33,7 @@ pub struct Document {
 }
 
 /// What becomes of a mutation that no rule matches.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unmatched {
     /// Forwarded untouched, and counted.
     #[default]
@@ -50,8 +43,7 @@ pub enum Unmatched {
 }
 
 /// What becomes of a request that can be read in two ways.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ambiguous {
     /// Refused with 400, so that no spelling goes round a rule.
     #[default]
@@ -61,27 +53,21 @@ pub enum Ambiguous {
 }
 
 /// One rule.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct RuleDocument {
     /// A declared, stable name: 1 to 64 of `a-z 0-9 . _ -`. Changing it forgets the rule's records.
     pub operation: String,
     /// Which requests it covers.
-    #[serde(rename = "match")]
     pub matches: Match,
     /// What becomes of a covered request that can be read in two ways.
-    #[serde(default)]
     pub ambiguous: Ambiguous,
     /// Where the client key stands.
-    #[serde(default)]
     pub key: KeyDocument,
     /// Where that key is unique.
     pub scope: Scope,
     /// What defines the action beside the key.
-    #[serde(default)]
     pub fingerprint: FingerprintDocument,
     /// Scopes and fingerprints that records may still have been made under.
-    #[serde(default)]
     pub previous: Previous,
     /// How long an attempt may plausibly still be running. Default 60 s.
     pub lease: Option<Span>,
@@ -94,40 +80,31 @@ pub struct RuleDocument {
     /// How long a gateway may be paused and still wake up; what `drained` waits for. Default 60 s.
     pub longest_pause: Option<Span>,
     /// How long a finished result stays authoritative: a span or `"forever"`. Default 24 h.
-    #[serde(default)]
     pub retention: Retention,
     /// What a duplicate gets while the first is in flight: `"reject"` or `{"wait": SPAN}`. Default reject.
-    #[serde(default)]
     pub in_flight: InFlight,
     /// What an answer's status says of the effect: `"409"` or `"5xx"` to a knowledge.
-    #[serde(default)]
     pub outcomes: Unique<KnowledgeName>,
     /// How often an action may be tried in all. Default: no limit.
     pub max_attempts: Option<u32>,
     /// When an effect counts as committed.
-    #[serde(default)]
     pub committed_at: CommittedAt,
     /// What the origin can do by itself.
-    #[serde(default)]
     pub origin: Origin,
     /// What is replayed.
-    #[serde(default)]
     pub replay: Replay,
     /// The most bytes.
-    #[serde(default)]
     pub limits: SizeLimits,
     /// Where a durable business fact may tell of actions from before there were records.
     pub legacy: Option<LegacyDocument>,
     /// How inbound events are signed; the client key is then the event's id.
     pub webhook: Option<Webhook>,
     /// What the client gets when the outcome cannot be recorded in time.
-    #[serde(default)]
     pub unsettled: Unsettled,
 }
 
 /// Where a durable business fact may be looked up, after the claim and before the effect.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct LegacyDocument {
     /// A target at the origin, asked with GET: `/bookings/{item}/shipment`. `{parameter}` is the rule's, `{key}` the client
     /// key. 2xx with a body is the fact, 404 and 410 say that there is none, all else is no answer.
@@ -137,24 +114,17 @@ pub struct LegacyDocument {
 }
 
 /// Which requests a rule covers.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Match {
     /// Methods. Default POST and PATCH.
-    #[serde(default = "default_methods")]
     pub methods: Vec<String>,
     /// A path template: `/orders/{order}`; `/api/**` covers all below.
     pub path: String,
 }
 
-fn default_methods() -> Vec<String> {
-    alloc::vec!["POST".into(), "PATCH".into()]
-}
-
 /// Where the client key stands. Several places may be named: the key may stand in any of them, and where it stands in
 /// more than one, all must agree. None named: the header `Idempotency-Key`.
-#[derive(Deserialize, Debug, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct KeyDocument {
     /// A header.
     pub header: Option<String>,
@@ -167,13 +137,11 @@ pub struct KeyDocument {
     /// Whether the header may hold the key bare, without the quotes of RFC 9651. Default yes.
     pub bare: Option<bool>,
     /// What a key must look like.
-    #[serde(default)]
     pub format: KeyFormatDocument,
 }
 
 /// Where a part of the scope comes from. All of these are verified before they reach the core.
-#[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A header that a declared peer sets; exactly one value.
     Header(String),
@@ -190,44 +158,16 @@ pub enum Source {
 pub enum Scope {
     /// All callers share one space of keys: said aloud with `"shared"`.
     Shared,
-    /// Named parts; `tenant` is one of them.
-    Parts(BTreeMap<String, Source>),
-}
-
-impl<'de> Deserialize<'de> for Scope {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Scope;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"shared\", or an object of scope parts such as {\"tenant\": {\"header\": \"x-tenant\"}}")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Scope, E> {
-                match text {
-                    "shared" => Ok(Scope::Shared),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
-                }
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Scope, A::Error> {
-                Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(Scope::Parts)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
+    /// Named parts in the order of their names; `tenant` is one of them.
+    Parts(Vec<(String, Source)>),
 }
 
 /// What records may still have been made under. Keep each entry until the longest retention after its last use.
-#[derive(Deserialize, Debug, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct Previous {
     /// Earlier scopes.
-    #[serde(default)]
     pub scope: Vec<Scope>,
     /// Earlier fingerprints.
-    #[serde(default)]
     pub fingerprint: Vec<FingerprintDocument>,
 }
 
@@ -246,19 +186,8 @@ impl Default for Retention {
     }
 }
 
-impl<'de> Deserialize<'de> for Retention {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.as_str() {
-            "forever" => Ok(Retention::Forever),
-            _ => Span::parse(&text).map(|span| Retention::For(span.0)).map_err(D::Error::custom),
-        }
-    }
-}
-
 /// What a duplicate gets while the first is in flight.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InFlight {
     /// 409 with Retry-After.
     #[default]
@@ -268,8 +197,7 @@ pub enum InFlight {
 }
 
 /// A knowledge by its name in documents and headers.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KnowledgeName {
     /// It happened.
     Committed,
@@ -278,39 +206,32 @@ pub enum KnowledgeName {
     /// It did not happen, and may be tried again.
     NoEffect,
     /// It may have happened.
+    #[default]
     Unknown,
 }
 
 /// What the origin can do by itself.
-#[derive(Deserialize, Debug, Clone, Copy, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Origin {
     /// It deduplicates by the action id, so that an attempt that was lost may be sent again.
-    #[serde(default)]
     pub deduplicates: bool,
     /// It refuses attempts below the highest fence that it has seen.
-    #[serde(default)]
     pub fences: bool,
 }
 
 /// What is kept of an answer, and how a known key is answered.
-#[derive(Deserialize, Debug, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct Replay {
     /// How a known key is answered.
-    #[serde(default)]
     pub mode: ReplayMode,
     /// What is kept of the answer.
-    #[serde(default)]
     pub store: Store,
     /// Headers to replay beside the default ones.
-    #[serde(default)]
     pub headers: Vec<String>,
 }
 
 /// How a known key is answered. That nothing is done twice is promised by each of them.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplayMode {
     /// With the stored answer, byte for byte.
     #[default]
@@ -322,8 +243,7 @@ pub enum ReplayMode {
 }
 
 /// What is kept of an answer.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Store {
     /// Status, listed headers, body.
     #[default]
@@ -335,8 +255,7 @@ pub enum Store {
 }
 
 /// When an effect counts as committed.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CommittedAt {
     /// With the end of the answer, which is held until it is recorded.
     #[default]
@@ -346,8 +265,7 @@ pub enum CommittedAt {
 }
 
 /// The most bytes.
-#[derive(Deserialize, Debug, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct SizeLimits {
     /// Of a request body. Default 1 MiB; at most 64 MiB.
     pub request: Option<Size>,
@@ -356,8 +274,7 @@ pub struct SizeLimits {
 }
 
 /// What the client gets when the outcome cannot be recorded in time.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unsettled {
     /// 409 outcome-unknown.
     #[default]
@@ -366,5 +283,5 @@ pub enum Unsettled {
     Release,
 }
 
-/// A JSON object by member.
-pub type Unique<T> = BTreeMap<String, T>;
+/// The members of a JSON object in the order of their names, each once.
+pub type Unique<T> = Vec<(String, T)>;

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::canonical::form;
 use crate::request::Head;
 
 /// A path template.
@@ -190,10 +191,8 @@ pub fn overrides_method(head: &Head) -> bool {
     let by_header = ["x-http-method-override", "x-http-method", "x-method-override"]
         .iter()
         .any(|name| head.values(name).next().is_some());
-    // Frameworks read `_method` on POST only.
+    // Frameworks read `_method` on POST only, and decode its name.
     let by_query = head.method == "POST"
-        && head
-            .query()
-            .is_some_and(|query| query.split(|&byte| byte == b'&').any(|pair| pair.starts_with(b"_method=")));
+        && head.query().is_some_and(|query| form::pairs(query).into_iter().any(|(name, _)| *name == b"_method"[..]));
     by_header || by_query
 }

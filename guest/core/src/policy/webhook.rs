@@ -6,7 +6,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Deserialize;
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -16,8 +15,7 @@ use crate::request::Head;
 use crate::time::{Instant, Timestamp};
 
 /// How a rule's events are signed.
-#[derive(Deserialize, Debug, Clone)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Webhook {
     /// Names of secrets in the keyring; any of them may have signed.
     pub secrets: Vec<String>,
@@ -28,8 +26,7 @@ pub struct Webhook {
 }
 
 /// A scheme, by name or as data.
-#[derive(Deserialize, Debug, Clone)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone)]
 pub enum SchemeName {
     /// Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,<base64> ...` over `id.timestamp.body`.
     Standard,
@@ -42,8 +39,7 @@ pub enum SchemeName {
 }
 
 /// A scheme as data.
-#[derive(Deserialize, Debug, Clone)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Scheme {
     /// Where the signatures stand.
     pub signature: Place,
@@ -58,23 +54,21 @@ pub struct Scheme {
 }
 
 /// A place in a header: items between separators, of which those with the prefix count, less the prefix.
-#[derive(Deserialize, Debug, Clone)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Place {
     /// The header.
     pub header: String,
     /// Between items. Default: the header is one item.
     pub separator: Option<char>,
     /// Before each item that counts. Default: none.
-    #[serde(default)]
     pub prefix: String,
 }
 
 /// How a signature is written.
-#[derive(Deserialize, Debug, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum Encoding {
     /// RFC 4648, section 4, with padding.
+    #[default]
     Base64,
     /// Lower-case digits.
     Hex,

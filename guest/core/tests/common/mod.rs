@@ -8,6 +8,7 @@
     reason = "a test may fail"
 )]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use oncegate_core::canonical::FormError;
@@ -24,7 +25,12 @@ pub fn vectors(name: &str) -> Option<PathBuf> {
     let found = std::env::var_os("ONCEGATE_VECTORS").map(PathBuf::from).or_else(above).map(|all| all.join(name));
     let found = found.filter(|folder| folder.is_dir());
     if found.is_none() {
-        eprintln!("SKIPPED: no vectors `{name}`: set ONCEGATE_VECTORS to the folder that holds them");
+        // Not by eprintln, which the test harness swallows.
+        let told = writeln!(
+            std::io::stderr(),
+            "SKIPPED: no vectors `{name}`: set ONCEGATE_VECTORS to the folder that holds them"
+        );
+        told.unwrap();
     }
     found
 }

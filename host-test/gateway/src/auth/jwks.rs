@@ -54,7 +54,7 @@ impl Jwks {
     }
 
     /// The properties `principal` (the token's `sub`) and `jwt.NAME` for each claim that is a string.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Properties, Response<GateBody>> {
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Properties, Box<Response<GateBody>>> {
         let token = bearer(headers).ok_or_else(|| unauthenticated("Bearer", "send one bearer token"))?;
         let claims = self.claims(token).ok_or_else(|| {
             unauthenticated("Bearer error=\"invalid_token\"", "the bearer token is not valid here; get a new one")

@@ -61,12 +61,16 @@ impl World {
     }
 }
 
+/// Compiling the component takes longer than most tests.
+pub const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
+
 /// `serve` with the files of this folder.
 pub fn gateway_arguments(folder: &Path, origin: &str, more: &[&str]) -> Vec<String> {
     let file = |name: &str| folder.join(name).to_str().unwrap().to_string();
     let mut arguments: Vec<String> = ["serve", "--listen", "127.0.0.1:0", "--origin", origin].map(String::from).into();
     arguments.extend(["--store".into(), format!("sqlite:{}", file("once.sqlite"))]);
     arguments.extend(["--keys".into(), file("keys.json")]);
+    arguments.extend(["--cache".into(), CACHE.into()]);
     if !more.contains(&"--scope") {
         arguments.extend(["--policy".into(), file("policy.json")]);
     }

@@ -1,5 +1,6 @@
 //! Bodies: one boxed type for all of them, and reading one up to a limit in bytes.
 
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,7 +13,30 @@ use http_body_util::{BodyExt, Full};
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of what the gate forwards and answers.
-pub type GateBody = UnsyncBoxBody<Bytes, BoxError>;
+pub struct GateBody(UnsyncBoxBody<Bytes, BoxError>);
+
+impl Body for GateBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl fmt::Debug for GateBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GateBody")
+    }
+}
 
 /// Any body as a [`GateBody`].
 pub fn boxed<B>(body: B) -> GateBody
@@ -20,7 +44,7 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    body.map_err(Into::into).boxed_unsync()
+    GateBody(body.map_err(Into::into).boxed_unsync())
 }
 
 /// These bytes as a body.

@@ -96,13 +96,13 @@ impl Flight {
         let mut held = Some((answer, rest));
         loop {
             let (told, again) = self.settle_once(&outcome).await;
-            if !again || begun.elapsed() >= config.hold {
-                if let Some((answer, rest)) = held.take() {
-                    answer(match told {
-                        Some(told) => released(told, rest),
-                        None => self.shared.trouble(Trouble::Unrecorded),
-                    });
-                }
+            if (!again || begun.elapsed() >= config.hold)
+                && let Some((answer, rest)) = held.take()
+            {
+                answer(match told {
+                    Some(told) => released(told, rest),
+                    None => self.shared.trouble(Trouble::Unrecorded),
+                });
             }
             if !again {
                 return;

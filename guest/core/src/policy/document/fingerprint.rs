@@ -3,11 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Deserialize;
-
 /// What a client key must look like, for callers to read. What is left out allows what any key may be.
-#[derive(Deserialize, Debug, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct KeyFormatDocument {
     /// The fewest characters, 1 to 255.
     pub min_length: Option<usize>,
@@ -20,40 +17,30 @@ pub struct KeyFormatDocument {
 }
 
 /// What defines the action beside the key. Method, operation and path parameters always do.
-#[derive(Deserialize, Debug, Clone, Default)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default)]
 pub struct FingerprintDocument {
     /// How the body is read.
-    #[serde(default)]
     pub body: BodyProfile,
     /// JSON Pointers to members that do not change the action; `*` stands for every element of an array. In a form or
     /// multipart body, `/name` stands for the fields or parts of that name. Bodies read as raw bytes are compared whole.
-    #[serde(default)]
     pub exclude: Vec<String>,
     /// JSON Pointers to the only members that define the action, less what `exclude` names. Empty: all of them.
-    #[serde(default)]
     pub select: Vec<String>,
     /// JSON Pointers to members that a retry may change after a failure without effect, and only then: a one-time password.
-    #[serde(default)]
     pub retryable_rebind: Vec<String>,
     /// Headers that change what is done (a currency, an API version).
-    #[serde(default)]
     pub headers: Vec<String>,
     /// Verified properties that change what the call may do.
-    #[serde(default)]
     pub properties: Vec<String>,
     /// How the query belongs to the action.
-    #[serde(default)]
     pub query: QueryProfile,
     /// What becomes of a body that cannot be canonicalized.
-    #[serde(default)]
     pub invalid: Invalid,
 }
 
 /// How a body is read for the fingerprint. A body with a content coding, or in a text encoding other than UTF-8, is read as
 /// raw bytes whatever the profile. See [`crate::canonical`] for what each equates.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BodyProfile {
     /// By its media type: JSON as exact JSON, forms and multipart forms as such, all else as raw bytes.
     #[default]
@@ -71,8 +58,7 @@ pub enum BodyProfile {
 }
 
 /// How the query is compared.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueryProfile {
     /// As the bytes that came: another order or spelling is another action.
     #[default]
@@ -84,8 +70,7 @@ pub enum QueryProfile {
 }
 
 /// What becomes of a body that cannot be canonicalized.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Invalid {
     /// 400 with the byte offset.
     #[default]
