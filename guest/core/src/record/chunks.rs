@@ -11,6 +11,9 @@ const KIND_CHUNK: u8 = 2;
 /// What a chunk needs beyond its bytes: nonce and tag.
 pub(crate) const CHUNK_OVERHEAD: u64 = 40;
 
+/// The most chunks of one body.
+pub(super) const MAX_CHUNKS: u16 = 4096;
+
 /// Where a receipt's body is, if not in the record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunks {
@@ -40,7 +43,8 @@ pub(crate) fn chunk_keys(record: &Record, key: &Key) -> Vec<Key> {
 pub(crate) fn split(record: &mut Record, key: &Key, size: usize, seal: &mut Seal, keys: &Keys) -> Option<Vec<Put>> {
     let body = record.receipt.as_mut()?.body.take()?;
     let pieces: Vec<&[u8]> = body.chunks(size.max(1)).collect();
-    record.chunks = Some(Chunks { count: u16::try_from(pieces.len()).ok()?, length: u32::try_from(body.len()).ok()? });
+    let count = u16::try_from(pieces.len()).ok().filter(|count| *count <= MAX_CHUNKS)?;
+    record.chunks = Some(Chunks { count, length: u32::try_from(body.len()).ok()? });
     let forget_at = record.forget_at();
     let put = |(key, piece): (Key, &&[u8])| {
         let value = seal.seal_chunk(piece, &key, record.secret, keys)?;

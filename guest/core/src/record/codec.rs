@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::chunks::MAX_CHUNKS;
 use super::{Chunks, Receipt, Record, Unreadable};
 use crate::answer::is_field;
 use crate::decision::State;
@@ -178,7 +179,8 @@ fn read_receipt(bytes: &[u8]) -> Result<Receipt, Unreadable> {
 fn read_chunks(bytes: &[u8]) -> Result<Chunks, Unreadable> {
     let mut reader = Reader(bytes);
     let (count, length) = (u16::from_be_bytes(reader.array()?), reader.u32()?);
-    if reader.0.is_empty() { Ok(Chunks { count, length }) } else { Err(Unreadable::Damaged) }
+    let fits = reader.0.is_empty() && (1..=MAX_CHUNKS).contains(&count);
+    if fits { Ok(Chunks { count, length }) } else { Err(Unreadable::Damaged) }
 }
 
 struct Reader<'a>(&'a [u8]);
