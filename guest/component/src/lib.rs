@@ -62,7 +62,12 @@ impl wit::Guest for Component {
             Err(Fault(row)) => wit::Admission {
                 row: row.to_owned(),
                 operation: String::new(),
-                decision: wit::Decision::Unavailable(bare_unavailable()),
+                decision: wit::Decision::Answer(wit::Answer {
+                    kind: wit::AnswerKind::Unavailable,
+                    response: bare_unavailable(),
+                    retry_in: 0,
+                    bound: 0,
+                }),
                 detail: None,
             },
         }
@@ -72,11 +77,11 @@ impl wit::Guest for Component {
         inquiry: wit::Inquiry,
         lookup: wit::Outcome,
         circumstances: wit::Circumstances,
-    ) -> Result<wit::Admission, wit::AttemptError> {
+    ) -> Result<wit::Answering, wit::AttemptError> {
         let engine = engine()?;
         let (inquiry, circumstances) = (to_core::inquiry(inquiry)?, to_core::circumstances(circumstances)?);
         let step = engine.answered(inquiry, to_core::outcome(lookup), circumstances);
-        Ok(from_core::admission(drive(step.map_err(from_core::attempt_error)?)))
+        Ok(from_core::answering(drive(step.map_err(from_core::attempt_error)?)))
     }
 
     fn settle(
@@ -94,13 +99,6 @@ impl wit::Guest for Component {
         let engine = engine()?;
         let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
         let step = engine.renew(attempt, circumstances);
-        Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
-    }
-
-    fn dispatch(attempt: wit::Attempt, circumstances: wit::Circumstances) -> Result<wit::Renewal, wit::AttemptError> {
-        let engine = engine()?;
-        let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
-        let step = engine.dispatch(attempt, circumstances);
         Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
     }
 
