@@ -161,13 +161,19 @@ pub(crate) fn problem(
     Response { status, headers, body }
 }
 
-/// What is kept of the origin's answer under a rule: status, listed headers, and the body if it may be kept.
+/// What is kept of the origin's answer under a rule: status, listed headers with their names in lower case, and the body if it
+/// may be kept.
 pub(crate) fn receipt(rule: &Rule, response: &Response, body: Option<&[u8]>) -> Option<Receipt> {
     let listed = |name: &str| rule.replayed.iter().any(|listed| name.eq_ignore_ascii_case(listed));
     let kept = |field: &&Field| listed(&field.0) && is_field(field);
     let receipt = Receipt {
         status: response.status,
-        headers: response.headers.iter().filter(kept).cloned().collect(),
+        headers: response
+            .headers
+            .iter()
+            .filter(kept)
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
+            .collect(),
         body: body.filter(|_| rule.store == Store::Full).map(<[u8]>::to_vec),
     };
     (rule.store != Store::None && (200..=599).contains(&response.status)).then_some(receipt)
@@ -195,7 +201,7 @@ pub(crate) fn replay(rule: &Rule, record: &Record, receipt: &Receipt) -> Respons
     let (mut headers, body) = (receipt.headers.clone(), receipt.body.clone());
     let body = body.filter(|_| rule.replay == ReplayMode::Bytes);
     if rule.replay == ReplayMode::Operation {
-        headers.retain(|(name, _)| name.eq_ignore_ascii_case("location"));
+        headers.retain(|(name, _)| name == "location");
         headers.push(field("oncegate-action", &hex(&record.action)));
     }
     if body.is_none() {

@@ -45,7 +45,7 @@ pub enum Fault {
     DuplicateMember,
     /// Arrays and objects nested too deeply.
     TooDeep,
-    /// A number that cannot be compared: an exponent beyond 15 digits, or in JCS a number beyond the doubles.
+    /// A number that cannot be compared: a power of ten beyond 15 digits, or in JCS a number beyond the doubles.
     Number,
     /// A multipart delimiter is missing, broken, or stands where none can.
     Boundary,

@@ -49,7 +49,7 @@ impl Operation for Explaining {
         let row = meet(&situation).0;
         let scope = match &self.subject.rule.scope {
             Scope::Shared => Vec::new(),
-            Scope::Parts(parts) => parts.keys().cloned().collect(),
+            Scope::Parts(parts) => parts.iter().map(|(name, _)| name.clone()).collect(),
         };
         let held = standing.and_then(|Standing { at, record }| {
             let key = self.subject.keys.get(at)?.clone();

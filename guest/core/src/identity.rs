@@ -48,7 +48,9 @@ pub(crate) fn check_connection(rule: &Rule, head: &Head) -> Result<(), IdentityF
         let is = |other: &String| other.as_bytes().eq_ignore_ascii_case(name);
         let scopes = rule.scopes().any(|scope| match scope {
             Scope::Shared => false,
-            Scope::Parts(parts) => parts.values().any(|source| matches!(source, Source::Header(header) if is(header))),
+            Scope::Parts(parts) => {
+                parts.iter().any(|(_, source)| matches!(source, Source::Header(header) if is(header)))
+            }
         });
         scopes || rule.key.header.as_ref().is_some_and(is) || rule.plans().any(|plan| plan.reads_header(name))
     };

@@ -27,11 +27,18 @@ struct Moving {
     keys: [Key; 1],
     circumstances: Circumstances,
     seal: Seal,
+    /// The end of the lease that is being written.
+    wanted: Option<Timestamp>,
 }
 
 impl Renewing {
     pub(crate) fn begin(engine: Arc<Engine>, rule: Arc<Rule>, attempt: Attempt, now: Circumstances) -> Next<Self> {
         let moving = Moving::new(engine, rule, attempt, now);
+        if moving.attempt.fence > 1 {
+            // The record of a reclaim may hold more than the attempt tells.
+            let keys = moving.keys.to_vec();
+            return Next::Look(Renewing(moving), keys);
+        }
         // Nearly always the claim stands as it was made: write at once, expecting it.
         let (record, revision) = (Record::of(&moving.attempt), moving.attempt.revision.clone());
         Renewing(moving).extend(record, revision)
@@ -64,6 +71,10 @@ impl Operation for Renewing {
 
     fn react(self, held: Vec<Option<Entry>>) -> Next<Self> {
         match self.0.own(held) {
+            // Written although the answer was lost.
+            Some((record, revision)) if self.0.wanted == Some(record.lease_until) => {
+                Next::Done(Renewal::Renewed(Attempt { revision, ..self.0.attempt }))
+            }
             Some((record, revision)) if record.state == State::InProgress => self.extend(record, revision),
             _ => Next::Done(Renewal::Refused(RowName::Borrowed("renew-lost"))),
         }
@@ -132,7 +143,7 @@ impl Operation for Dispatching {
 impl Moving {
     fn new(engine: Arc<Engine>, rule: Arc<Rule>, attempt: Attempt, circumstances: Circumstances) -> Self {
         let (keys, seal) = ([attempt.key.clone()], Seal::new(circumstances.entropy));
-        Moving { engine, rule, attempt, keys, circumstances, seal }
+        Moving { engine, rule, attempt, keys, circumstances, seal, wanted: None }
     }
 
     /// The record, if it is still our own attempt's.
@@ -146,6 +157,7 @@ impl Moving {
     fn write(&mut self, record: Record, revision: Revision) -> Option<Transaction> {
         let [key] = &self.keys;
         self.attempt.lease_until = record.lease_until;
+        self.wanted = Some(record.lease_until);
         let writes = self.engine.puts(record, key, &mut self.seal)?;
         let expects = alloc::vec![Expectation { key: key.clone(), revision: Some(revision) }];
         Some(Transaction { expects, writes })

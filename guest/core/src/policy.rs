@@ -232,7 +232,7 @@ impl Policy {
         let mut names: Vec<String> = Vec::new();
         for scope in self.rules.iter().flat_map(|rule| rule.scopes()) {
             let Scope::Parts(parts) = scope else { continue };
-            for source in parts.values() {
+            for (_, source) in parts {
                 if let document::Source::Header(name) = source
                     && !names.contains(name)
                 {

@@ -131,6 +131,10 @@ impl Operation for Resolving {
     fn react(mut self, held: Vec<Option<Entry>>) -> Next<Self> {
         let entry = held.into_iter().next().flatten();
         let (seen, standing) = self.see(entry.as_ref());
+        if standing.as_ref().is_some_and(|(record, _)| record.others.contains(&(TESTIMONY, self.testimony()))) {
+            // It is recorded although the answer was lost.
+            return Next::Done(Resolution { row: self.row.into(), resolved: true, detail: None });
+        }
         let ruling = match &standing {
             Some((record, rule)) => self.ruling(record, rule),
             None => Ruling::NoEffectUnproven,

@@ -64,6 +64,11 @@ impl Settling {
             row: meet(SettleSeen::Own, knowledge),
             known_until: None,
         };
+        if settling.attempt.fence > 1 {
+            // The record of a reclaim may hold more than the attempt tells: a suspicion, who resolved it.
+            let keys = settling.keys.to_vec();
+            return Next::Look(settling, keys);
+        }
         // Nearly always the claim stands as it was made: write at once, expecting it.
         let record = settling.settled(Record::of(&settling.attempt));
         let expected = Some(settling.attempt.revision.clone());

@@ -175,6 +175,22 @@ fn a_fault_has_its_offset() {
     assert_eq!(canonicalize(b"[1e999999999999999, 0e99999999999999999999]").unwrap(), b"[1e999999999999999,0]");
 }
 
+/// Found by fuzzing: `10e999999999999999` was read, but `1e1000000000000000`, which is the same number and its form, was not.
+#[test]
+fn a_number_is_too_large_in_every_spelling_or_in_none() {
+    let fault = |offset| Err(FormError { offset, fault: Fault::Number });
+    for large in ["10e999999999999999", "1e1000000000000000", "0.1e1000000000000001", "1000e999999999999997"] {
+        assert_eq!(canonicalize(large.as_bytes()), fault(0), "{large}");
+    }
+    for small in ["0.1e-999999999999999", "1e-1000000000000000", "100e-1000000000000002"] {
+        assert_eq!(canonicalize(small.as_bytes()), fault(0), "{small}");
+    }
+    for largest in ["10e999999999999998", "1e999999999999999", "0.01e1000000000000001", "0.1e+001000000000000000"] {
+        assert_eq!(canonicalize(largest.as_bytes()).as_deref(), Ok(&b"1e999999999999999"[..]), "{largest}");
+    }
+    assert_eq!(canonicalize(b"1e9223372036854775808"), fault(0), "beyond what can be reckoned with");
+}
+
 /// Depth is bounded, and so is the stack: a guest has about a mebibyte of it.
 #[test]
 fn depth_and_stack_are_bounded() {

@@ -5,7 +5,7 @@
 //! Strings are compared as they are, without Unicode normalization. An absent member differs from `null`.
 //!
 //! Refused with the byte's offset: invalid UTF-8, a byte order mark, lone surrogates, members named twice (after
-//! unescaping), anything after the value, nesting beyond [`MAX_DEPTH`], exponents beyond 15 digits.
+//! unescaping), anything after the value, nesting beyond [`MAX_DEPTH`], numbers whose power of ten has more than 15 digits.
 //!
 //! Memory is at most about seven times the input. Time grows with the input, but each level of nesting whose members are
 //! out of order copies what it holds once: at worst [`MAX_DEPTH`] copies, which is what sets that bound.
@@ -14,10 +14,12 @@ mod number;
 mod object;
 mod selection;
 mod text;
+mod view;
 
 use alloc::vec::Vec;
 
 pub use selection::{MAX_POINTERS, Pointer, Role, Selection};
+pub use view::Form;
 
 use super::{Fault, FormError, Reading};
 use object::Member;

@@ -31,7 +31,7 @@ pub(super) fn policy(bytes: &[u8]) -> Result<Policy, Fault> {
     // The canonical form rejects duplicate members, which serde_json would quietly merge.
     let canonical =
         json::canonicalize(bytes).map_err(|error| fault("", format!("the policy is no JSON document: {error}")))?;
-    let document = Document::read(bytes)?;
+    let document = Document::read(&canonical)?;
     if document.version != 1 {
         return Err(fault("version", format!("version {} is not known here: write 1", document.version)));
     }
@@ -155,12 +155,12 @@ fn earlier<T, U>(name: &str, written: Vec<T>, check: impl Fn(&str, T) -> Result<
 
 fn scope_parts(path: &str, scope: Scope, template: &Template) -> Result<Scope, Fault> {
     let Scope::Parts(parts) = scope else { return Ok(Scope::Shared) };
-    if !parts.contains_key("tenant") {
+    if !parts.iter().any(|(name, _)| name == "tenant") {
         let message = "no part named `tenant`: name where the tenant comes from, or write \"shared\" if all callers \
                        are to share one space of keys";
         return Err(fault(path, message.into()));
     }
-    let mut checked = alloc::collections::BTreeMap::new();
+    let mut checked = Vec::with_capacity(parts.len());
     for (name, source) in parts {
         let place = format!("{path}.{name}");
         let source = match source {
@@ -173,7 +173,7 @@ fn scope_parts(path: &str, scope: Scope, template: &Template) -> Result<Scope, F
             }
             other => other,
         };
-        checked.insert(name, source);
+        checked.push((name, source));
     }
     Ok(Scope::Parts(checked))
 }

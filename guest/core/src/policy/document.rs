@@ -8,7 +8,6 @@ mod fields;
 mod fingerprint;
 mod read;
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -159,8 +158,8 @@ pub enum Source {
 pub enum Scope {
     /// All callers share one space of keys: said aloud with `"shared"`.
     Shared,
-    /// Named parts; `tenant` is one of them.
-    Parts(BTreeMap<String, Source>),
+    /// Named parts in the order of their names; `tenant` is one of them.
+    Parts(Vec<(String, Source)>),
 }
 
 /// What records may still have been made under. Keep each entry until the longest retention after its last use.
@@ -284,5 +283,5 @@ pub enum Unsettled {
     Release,
 }
 
-/// A JSON object by member.
-pub type Unique<T> = BTreeMap<String, T>;
+/// The members of a JSON object in the order of their names, each once.
+pub type Unique<T> = Vec<(String, T)>;

@@ -6,7 +6,11 @@ use alloc::vec::Vec;
 use super::Profile;
 use crate::canonical::{Fault, FormError};
 
-const MAX_EXPONENT_DIGITS: usize = 15;
+/// The largest power of ten in a form, either way.
+const MAX_POWER: u64 = 999_999_999_999_999;
+
+/// As many digits of an exponent as can be reckoned with. No body is long enough to bring a longer one back to [`MAX_POWER`].
+const MAX_EXPONENT_DIGITS: usize = 18;
 
 /// Reads the number at `at`, appends its form, and returns where it ends.
 pub(super) fn number(input: &[u8], at: usize, profile: Profile, form: &mut Vec<u8>) -> Result<usize, FormError> {
@@ -39,6 +43,10 @@ fn append_exact(number: &Number, form: &mut Vec<u8>) -> Option<()> {
     let written = number.power.map_or(Some(0), exponent)?;
     let power =
         written.checked_add(i64::try_from(zeros).ok()?)?.checked_sub(i64::try_from(number.fraction.len()).ok()?)?;
+    // The form's power counts, and not the exponent as written: another spelling of the number must fare the same.
+    if power.unsigned_abs() > MAX_POWER {
+        return None;
+    }
     if number.negative {
         form.push(b'-');
     }

@@ -1,156 +1,216 @@
-//! Reading a JSON object member by member: each fault has its path, and no member is left unread.
+//! Reading an object member by member, out of the document's canonical form. The first fault is kept with its place; what
+//! was to be read there has some value then, so that reading goes on, and nobody sees it.
 //!
-//! Written out rather than derived: the derived readers with their paths were a third of the component.
+//! Written out rather than derived, and without a value tree: derived readers were a third of the component.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
-use serde_json::{Map, Value};
-
+use crate::canonical::json::Form;
 use crate::policy::ConfigurationError;
 use crate::policy::units::{Size, Span};
 
-pub(super) type Fault = ConfigurationError;
+/// The first fault, if there is one.
+#[derive(Default)]
+pub(super) struct Faults(RefCell<Option<ConfigurationError>>);
 
-/// An object that is being read.
-pub(super) struct Fields {
-    path: String,
-    members: Map<String, Value>,
-    known: Vec<&'static str>,
+impl Faults {
+    #[inline(never)]
+    fn tell(&self, path: &str, message: String) {
+        self.0.borrow_mut().get_or_insert_with(|| ConfigurationError { path: path.into(), message });
+    }
+
+    pub(super) fn first(self) -> Option<ConfigurationError> {
+        self.0.into_inner()
+    }
 }
 
 /// A value and where it stands.
-pub(super) struct Placed {
+#[derive(Clone)]
+pub(super) struct Placed<'f> {
     pub(super) path: String,
-    pub(super) value: Value,
+    pub(super) form: Form<'f>,
+    pub(super) faults: &'f Faults,
 }
 
-impl Placed {
-    pub(super) fn fields(self) -> Result<Fields, Fault> {
-        match self.value {
-            Value::Object(members) => Ok(Fields { path: self.path, members, known: Vec::new() }),
-            _ => Err(wrong(self.path, "an object")),
+/// An object that is being read.
+pub(super) struct Fields<'f> {
+    object: Placed<'f>,
+    known: Vec<&'static str>,
+    missing: Option<&'static str>,
+}
+
+/// Stands for a member that is not there. Nothing is told of it: its object tells that it is missing.
+const MISSING: Form<'static> = Form(b"");
+
+impl<'f> Placed<'f> {
+    #[inline(never)]
+    pub(super) fn tell(&self, message: &str) {
+        if self.form != MISSING {
+            self.faults.tell(&self.path, message.into());
         }
     }
 
-    pub(super) fn list(self) -> Result<Vec<Placed>, Fault> {
-        let Value::Array(items) = self.value else { return Err(wrong(self.path, "a list")) };
-        let placed = |(at, value)| Placed { path: format!("{}[{at}]", self.path), value };
-        Ok(items.into_iter().enumerate().map(placed).collect())
+    pub(super) fn is_text(&self) -> bool {
+        self.form.0.starts_with(b"\"")
     }
 
-    pub(super) fn text(self) -> Result<String, Fault> {
-        match self.value {
-            Value::String(text) => Ok(text),
-            _ => Err(wrong(self.path, "text")),
+    #[inline(never)]
+    pub(super) fn fields(self) -> Fields<'f> {
+        if self.form.members().is_none() {
+            self.tell("write an object");
         }
+        Fields { object: self, known: Vec::new(), missing: None }
+    }
+
+    #[inline(never)]
+    pub(super) fn list(self) -> Vec<Placed<'f>> {
+        let Some(elements) = self.form.elements() else {
+            self.tell("write a list");
+            return Vec::new();
+        };
+        let placed = |(at, form)| Placed { path: format!("{}[{at}]", self.path), form, faults: self.faults };
+        elements.enumerate().map(placed).collect()
+    }
+
+    #[inline(never)]
+    pub(super) fn text(&self) -> String {
+        self.form.text().unwrap_or_else(|| {
+            self.tell("write text");
+            String::new()
+        })
+    }
+
+    #[inline(never)]
+    pub(super) fn texts(self) -> Vec<String> {
+        self.list().iter().map(Placed::text).collect()
     }
 
     /// Which of these names it is.
-    pub(super) fn choice(self, names: &[&str]) -> Result<usize, Fault> {
-        let path = self.path.clone();
-        let text = self.text()?;
-        names.iter().position(|name| *name == text).ok_or_else(|| {
-            let message = format!("`{text}` is not known here: write one of `{}`", names.join("`, `"));
-            Fault { path, message }
+    #[inline(never)]
+    pub(super) fn choice(&self, names: &[&str]) -> usize {
+        let text = self.text();
+        names.iter().position(|name| *name == text).unwrap_or_else(|| {
+            self.tell(&format!("`{text}` is not known here: write one of `{}`", names.join("`, `")));
+            0
         })
     }
 }
 
-impl Fields {
+impl<'f> Fields<'f> {
     /// A member, if it is there.
-    pub(super) fn take(&mut self, name: &'static str) -> Option<Placed> {
+    #[inline(never)]
+    pub(super) fn take(&mut self, name: &'static str) -> Option<Placed<'f>> {
         self.known.push(name);
-        let value = self.members.remove(name)?;
-        Some(Placed { path: join(&self.path, name), value })
+        let quoted = format!("\"{name}\"");
+        let (_, form) = self.object.form.members()?.find(|(held, _)| held.0 == quoted.as_bytes())?;
+        Some(self.placed(name, form))
     }
 
     /// A member that must be there.
-    pub(super) fn need(&mut self, name: &'static str) -> Result<Placed, Fault> {
-        let path = self.path.clone();
-        self.take(name).ok_or_else(|| Fault { path, message: format!("`{name}` is missing: write it") })
-    }
-
-    pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, Fault> {
-        self.take(name).map(Placed::text).transpose()
-    }
-
-    pub(super) fn texts(&mut self, name: &'static str) -> Result<Vec<String>, Fault> {
-        match self.take(name) {
-            Some(placed) => placed.list()?.into_iter().map(Placed::text).collect(),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    pub(super) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Fault> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Placed { value: Value::Bool(flag), .. }) => Ok(Some(flag)),
-            Some(other) => Err(wrong(other.path, "true or false")),
-        }
-    }
-
-    /// A whole number from 0 to `most`.
-    pub(super) fn number(&mut self, name: &'static str, most: u64) -> Result<Option<u64>, Fault> {
-        let Some(placed) = self.take(name) else { return Ok(None) };
-        match placed.value.as_u64().filter(|number| *number <= most) {
-            Some(number) => Ok(Some(number)),
-            None => Err(wrong(placed.path, &format!("a whole number up to {most}"))),
-        }
-    }
-
-    pub(super) fn span(&mut self, name: &'static str) -> Result<Option<Span>, Fault> {
-        let Some(placed) = self.take(name) else { return Ok(None) };
-        let path = placed.path.clone();
-        Span::parse(&placed.text()?).map(Some).map_err(|message| Fault { path, message })
-    }
-
-    pub(super) fn size(&mut self, name: &'static str) -> Result<Option<Size>, Fault> {
-        let Some(placed) = self.take(name) else { return Ok(None) };
-        if let Some(bytes) = placed.value.as_u64() {
-            return Ok(Some(Size(bytes)));
-        }
-        let path = placed.path.clone();
-        Size::parse(&placed.text()?).map(Some).map_err(|message| Fault { path, message })
-    }
-
-    /// Which of these names a member is; the first, if it is not there.
-    pub(super) fn choice(&mut self, name: &'static str, names: &[&str]) -> Result<usize, Fault> {
-        self.take(name).map_or(Ok(0), |placed| placed.choice(names))
+    #[inline(never)]
+    pub(super) fn need(&mut self, name: &'static str) -> Placed<'f> {
+        let found = self.take(name);
+        found.unwrap_or_else(|| {
+            self.missing = self.missing.or(Some(name));
+            self.placed(name, MISSING)
+        })
     }
 
     /// An object that need not be there.
-    pub(super) fn object(&mut self, name: &'static str) -> Result<Fields, Fault> {
-        let empty = || Placed { path: join(&self.path, name), value: Value::Object(Map::new()) };
-        let absent = empty();
-        self.take(name).unwrap_or(absent).fields()
+    #[inline(never)]
+    pub(super) fn object(&mut self, name: &'static str) -> Fields<'f> {
+        self.take(name).unwrap_or_else(|| self.placed(name, Form::EMPTY)).fields()
     }
 
-    /// All members that were not asked for by name, which may be any.
-    pub(super) fn others(self) -> Vec<(String, Placed)> {
-        let path = self.path;
-        self.members
-            .into_iter()
-            .map(|(name, value)| {
-                let path = join(&path, &name);
-                (name, Placed { path, value })
+    #[inline(never)]
+    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+        self.take(name).map(|placed| placed.text())
+    }
+
+    #[inline(never)]
+    pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
+        self.take(name).map(Placed::texts).unwrap_or_default()
+    }
+
+    #[inline(never)]
+    pub(super) fn flag(&mut self, name: &'static str) -> Option<bool> {
+        let placed = self.take(name)?;
+        if !matches!(placed.form.0, b"true" | b"false") {
+            placed.tell("write true or false");
+        }
+        Some(placed.form.0 == b"true")
+    }
+
+    /// A whole number from 0 to `most`.
+    #[inline(never)]
+    pub(super) fn number(&mut self, name: &'static str, most: u32) -> Option<u32> {
+        let placed = self.take(name)?;
+        let number =
+            placed.form.number().and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= most);
+        if number.is_none() {
+            placed.tell(&format!("write a whole number up to {most}"));
+        }
+        number
+    }
+
+    #[inline(never)]
+    pub(super) fn span(&mut self, name: &'static str) -> Option<Span> {
+        let placed = self.take(name)?;
+        Span::parse(&placed.text()).map_err(|message| placed.tell(&message)).ok()
+    }
+
+    #[inline(never)]
+    pub(super) fn size(&mut self, name: &'static str) -> Option<Size> {
+        let placed = self.take(name)?;
+        match placed.form.number() {
+            Some(bytes) => Some(Size(bytes)),
+            None => Size::parse(&placed.text()).map_err(|message| placed.tell(&message)).ok(),
+        }
+    }
+
+    /// Which of these names a member is; the first, if it is not there.
+    #[inline(never)]
+    pub(super) fn choice(&mut self, name: &'static str, names: &[&str]) -> usize {
+        self.take(name).map_or(0, |placed| placed.choice(names))
+    }
+
+    /// All members, by any names.
+    #[inline(never)]
+    pub(super) fn all(self) -> Vec<(String, Placed<'f>)> {
+        let members = self.object.form.members().into_iter().flatten();
+        members
+            .map(|(name, form)| {
+                let name = name.text().unwrap_or_default();
+                let placed = self.placed(&name, form);
+                (name, placed)
             })
             .collect()
     }
 
-    /// No member may be left.
-    pub(super) fn end(self) -> Result<(), Fault> {
-        let Some(name) = self.members.keys().next() else { return Ok(()) };
-        let message = format!("unknown field `{name}`: write one of `{}`", self.known.join("`, `"));
-        Err(Fault { path: join(&self.path, name), message })
+    /// No other member may be there than those that were asked for.
+    #[inline(never)]
+    pub(super) fn end(self) {
+        for (name, form) in self.object.form.members().into_iter().flatten() {
+            let name = name.text().unwrap_or_default();
+            if !self.known.contains(&name.as_str()) {
+                let known = self.known.join("`, `");
+                self.placed(&name, form).tell(&format!("unknown field `{name}`: write one of `{known}`"));
+            }
+        }
+        // Told after a name that is not known, which may be this one misspelled.
+        if let Some(name) = self.missing {
+            self.object.tell(&format!("`{name}` is missing: write it"));
+        }
     }
-}
 
-fn wrong(path: String, expected: &str) -> Fault {
-    Fault { path, message: "write ".to_string() + expected }
-}
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.into() } else { [path, name].join(".") }
+    fn placed(&self, name: &str, form: Form<'f>) -> Placed<'f> {
+        let path = match self.object.path.as_str() {
+            "" => name.into(),
+            path => [path, name].join("."),
+        };
+        Placed { path, form, faults: self.object.faults }
+    }
 }
