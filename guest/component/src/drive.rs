@@ -1,5 +1,7 @@
 //! Carries out the core's steps on the imported store.
 
+use alloc::vec::Vec;
+
 use oncegate_core::step::{Operation, Step};
 use oncegate_core::store::{
     CommitResult, Entry, Expectation, Key, Limits, Loaded, Position, Revision, StoreError, Transaction, Write,

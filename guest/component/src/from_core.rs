@@ -9,6 +9,7 @@ use oncegate_core::policy::ConfigurationError;
 use oncegate_core::request::Response;
 use oncegate_core::time::{Timestamp, millis};
 
+use crate::bare_unavailable;
 use crate::bindings::exports::oncegate::idempotency::enforcer as wit;
 
 pub(crate) fn configuration(engine: &Engine) -> wit::Configuration {
@@ -38,7 +39,24 @@ pub(crate) fn admission(admission: Admission) -> wit::Admission {
     wit::Admission { row: row.into_owned(), operation, decision: self::decision(decision), detail }
 }
 
+/// The core answers an inquiry with one of three decisions. For any other one the claim stands unused until its lease is
+/// over, and the origin is not called.
+pub(crate) fn answering(admission: Admission) -> wit::Answering {
+    let Admission { row, operation, decision, detail } = admission;
+    let finding = match decision {
+        Decision::Proceed(_) => wit::Finding::Proceed,
+        Decision::Replay(answer) => wit::Finding::Replay(response(answer)),
+        Decision::Unavailable(answer) => wit::Finding::Unavailable(response(answer)),
+        _ => wit::Finding::Unavailable(bare_unavailable()),
+    };
+    wit::Answering { row: row.into_owned(), operation, finding, detail }
+}
+
 pub(crate) fn settlement(settlement: Settlement) -> wit::Settlement {
+    let (source, answer) = match settlement.answer {
+        Answer::Origin(answer) => (wit::AnswerSource::Origin, answer),
+        Answer::Instead(answer) => (wit::AnswerSource::Instead, answer),
+    };
     wit::Settlement {
         row: settlement.row.into_owned(),
         knowledge: match settlement.knowledge {
@@ -52,10 +70,8 @@ pub(crate) fn settlement(settlement: Settlement) -> wit::Settlement {
             Standing::Provisional => wit::Standing::Provisional,
             Standing::Unrecorded(why) => wit::Standing::Unrecorded(why),
         },
-        answer: match settlement.answer {
-            Answer::Origin(answer) => wit::Answer::Origin(response(answer)),
-            Answer::Instead(answer) => wit::Answer::Instead(response(answer)),
-        },
+        source,
+        answer: response(answer),
         alarm: settlement.alarm,
     }
 }
@@ -91,21 +107,20 @@ pub(crate) fn explanation(explanation: Explanation) -> wit::Explanation {
 }
 
 fn decision(decision: Decision) -> wit::Decision {
-    match decision {
-        Decision::Bypass => wit::Decision::Bypass,
-        Decision::Proceed(leave) => wit::Decision::Proceed(proceed(*leave)),
-        Decision::Ask(inquiry) => wit::Decision::Ask(self::inquiry(*inquiry)),
-        Decision::Replay(answer) => wit::Decision::Replay(response(answer)),
-        Decision::Conflict(answer) => wit::Decision::Conflict(response(answer)),
-        Decision::Wait(Wait { response, retry_in, bound }) => wit::Decision::Wait(wit::Wait {
-            response: self::response(response),
-            retry_in: millis(retry_in),
-            bound: millis(bound),
-        }),
-        Decision::Stop(answer) => wit::Decision::Stop(response(answer)),
-        Decision::Refuse(answer) => wit::Decision::Refuse(response(answer)),
-        Decision::Unavailable(answer) => wit::Decision::Unavailable(response(answer)),
-    }
+    let (kind, response, retry_in, bound) = match decision {
+        Decision::Bypass => return wit::Decision::Bypass,
+        Decision::Proceed(leave) => return wit::Decision::Proceed(proceed(*leave)),
+        Decision::Ask(inquiry) => return wit::Decision::Ask(self::inquiry(*inquiry)),
+        Decision::Wait(Wait { response, retry_in, bound }) => {
+            (wit::AnswerKind::Wait, response, millis(retry_in), millis(bound))
+        }
+        Decision::Replay(answer) => (wit::AnswerKind::Replay, answer, 0, 0),
+        Decision::Conflict(answer) => (wit::AnswerKind::Conflict, answer, 0, 0),
+        Decision::Stop(answer) => (wit::AnswerKind::Stop, answer, 0, 0),
+        Decision::Refuse(answer) => (wit::AnswerKind::Refuse, answer, 0, 0),
+        Decision::Unavailable(answer) => (wit::AnswerKind::Unavailable, answer, 0, 0),
+    };
+    wit::Decision::Answer(wit::Answer { kind, response: self::response(response), retry_in, bound })
 }
 
 fn proceed(leave: Proceed) -> wit::Proceed {

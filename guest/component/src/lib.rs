@@ -2,6 +2,12 @@
 //!
 //! It decides nothing. Each call turns what the host gave into the core's words, carries out the core's steps on the
 //! imported store, and turns the outcome back. All that it keeps is the configuration.
+//!
+//! It does without `std`, whose panics would be put into words that nobody can read: a component has no stderr.
+
+#![cfg_attr(target_arch = "wasm32", no_std)]
+
+extern crate alloc;
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, clippy::all, reason = "generated from wit/")]
@@ -11,8 +17,11 @@ mod drive;
 mod from_core;
 mod to_core;
 
-use std::cell::RefCell;
-use std::sync::Arc;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cell::RefCell;
 
 use oncegate_core::engine::Engine;
 
@@ -20,9 +29,17 @@ use self::bindings::exports::oncegate::idempotency::enforcer as wit;
 use self::bindings::oncegate::idempotency::types::Response;
 use self::drive::drive;
 
-thread_local! {
-    static ENGINE: RefCell<Option<Arc<Engine>>> = const { RefCell::new(None) };
-}
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+static ENGINE: Kept = Kept(RefCell::new(None));
+
+/// What an instance keeps between calls.
+struct Kept(RefCell<Option<Arc<Engine>>>);
+
+// SAFETY: an instance has one thread, and is not entered while a call is in it.
+unsafe impl Sync for Kept {}
 
 /// The row of a call to an instance that was never configured.
 const NOT_CONFIGURED: &str = "not-configured";
@@ -39,7 +56,7 @@ impl wit::Guest for Component {
         let engine = Engine::new(&policy, &to_core::keyring(keys), drive::limits());
         let engine = engine.map_err(from_core::configuration_error)?;
         let configuration = from_core::configuration(&engine);
-        ENGINE.set(Some(Arc::new(engine)));
+        ENGINE.0.replace(Some(Arc::new(engine)));
         Ok(configuration)
     }
 
@@ -62,7 +79,12 @@ impl wit::Guest for Component {
             Err(Fault(row)) => wit::Admission {
                 row: row.to_owned(),
                 operation: String::new(),
-                decision: wit::Decision::Unavailable(bare_unavailable()),
+                decision: wit::Decision::Answer(wit::Answer {
+                    kind: wit::AnswerKind::Unavailable,
+                    response: bare_unavailable(),
+                    retry_in: 0,
+                    bound: 0,
+                }),
                 detail: None,
             },
         }
@@ -72,11 +94,11 @@ impl wit::Guest for Component {
         inquiry: wit::Inquiry,
         lookup: wit::Outcome,
         circumstances: wit::Circumstances,
-    ) -> Result<wit::Admission, wit::AttemptError> {
+    ) -> Result<wit::Answering, wit::AttemptError> {
         let engine = engine()?;
         let (inquiry, circumstances) = (to_core::inquiry(inquiry)?, to_core::circumstances(circumstances)?);
         let step = engine.answered(inquiry, to_core::outcome(lookup), circumstances);
-        Ok(from_core::admission(drive(step.map_err(from_core::attempt_error)?)))
+        Ok(from_core::answering(drive(step.map_err(from_core::attempt_error)?)))
     }
 
     fn settle(
@@ -94,13 +116,6 @@ impl wit::Guest for Component {
         let engine = engine()?;
         let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
         let step = engine.renew(attempt, circumstances);
-        Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
-    }
-
-    fn dispatch(attempt: wit::Attempt, circumstances: wit::Circumstances) -> Result<wit::Renewal, wit::AttemptError> {
-        let engine = engine()?;
-        let (attempt, circumstances) = (to_core::attempt(attempt)?, to_core::circumstances(circumstances)?);
-        let step = engine.dispatch(attempt, circumstances);
         Ok(from_core::renewal(drive(step.map_err(from_core::attempt_error)?)))
     }
 
@@ -142,10 +157,17 @@ impl From<Fault> for wit::AttemptError {
 }
 
 fn engine() -> Result<Arc<Engine>, Fault> {
-    ENGINE.with_borrow(Option::clone).ok_or(Fault(NOT_CONFIGURED))
+    ENGINE.0.borrow().clone().ok_or(Fault(NOT_CONFIGURED))
 }
 
 /// The answer of a component that has no policy to speak by.
 fn bare_unavailable() -> Response {
     Response { status: 503, headers: Vec::new(), body: Vec::new() }
+}
+
+/// The host sees a trap, and throws the instance away.
+#[cfg(target_arch = "wasm32")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    core::arch::wasm32::unreachable()
 }

@@ -1,5 +1,6 @@
 //! From the words of `wit/` to the core's.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use oncegate_core::decision::{Attempt, Circumstances, Conditions, Evidence, Inquiry, Proceed, Testimony, Verdict};

@@ -123,12 +123,14 @@ impl Enforcer {
         lookup: Outcome,
         circumstances: Circumstances,
     ) -> Result<Admission, EngineError> {
+        let proceed = inquiry.proceed.clone();
         let (inquiry, lookup) = (to_guest::inquiry(inquiry), to_guest::outcome(lookup));
         let circumstances = to_guest::circumstances(circumstances);
         let mut lent = self.lend().await?;
         let (guest, store) = lent.guest();
         let answer = guest.call_answered(store, &inquiry, &lookup, &circumstances).await;
-        lent.finish(answer)?.map_err(from_guest::attempt_error).and_then(from_guest::admission)
+        let answering = lent.finish(answer)?.map_err(from_guest::attempt_error)?;
+        Ok(from_guest::answering(answering, proceed))
     }
 
     /// Keeps what became of an attempt. May be repeated with the same outcome.
@@ -150,18 +152,6 @@ impl Enforcer {
     /// As [`settle`](Self::settle).
     pub async fn renew(&self, attempt: &Attempt, circumstances: Circumstances) -> Result<Renewal, EngineError> {
         renew(self.lend().await?, attempt, circumstances).await
-    }
-
-    /// Turns the claim of a two-phase rule into an attempt in progress, once it is about to be sent.
-    ///
-    /// # Errors
-    /// As [`settle`](Self::settle).
-    pub async fn dispatch(&self, attempt: &Attempt, circumstances: Circumstances) -> Result<Renewal, EngineError> {
-        let (attempt, circumstances) = (to_guest::attempt(attempt), to_guest::circumstances(circumstances));
-        let mut lent = self.lend().await?;
-        let (guest, store) = lent.guest();
-        let answer = guest.call_dispatch(store, &attempt, &circumstances).await;
-        lent.finish(answer)?.map_err(from_guest::attempt_error).and_then(from_guest::renewal)
     }
 
     /// Records the truth about an unknown outcome.

@@ -37,6 +37,17 @@ pub(crate) fn admission(admission: wit::Admission) -> Result<Admission, EngineEr
     Ok(Admission { row: row.into(), operation, decision: self::decision(decision)?, detail })
 }
 
+/// `proceed` is the inquiry's own, which the component does not give back.
+pub(crate) fn answering(answering: wit::Answering, proceed: Proceed) -> Admission {
+    let wit::Answering { row, operation, finding, detail } = answering;
+    let decision = match finding {
+        wit::Finding::Proceed => Decision::Proceed(Box::new(proceed)),
+        wit::Finding::Replay(answer) => Decision::Replay(response(answer)),
+        wit::Finding::Unavailable(answer) => Decision::Unavailable(response(answer)),
+    };
+    Admission { row: row.into(), operation, decision, detail }
+}
+
 pub(crate) fn settlement(settlement: wit::Settlement) -> Settlement {
     Settlement {
         row: settlement.row.into(),
@@ -51,9 +62,9 @@ pub(crate) fn settlement(settlement: wit::Settlement) -> Settlement {
             wit::Standing::Provisional => Standing::Provisional,
             wit::Standing::Unrecorded(why) => Standing::Unrecorded(why),
         },
-        answer: match settlement.answer {
-            wit::Answer::Origin(answer) => Answer::Origin(response(answer)),
-            wit::Answer::Instead(answer) => Answer::Instead(response(answer)),
+        answer: match settlement.source {
+            wit::AnswerSource::Origin => Answer::Origin(response(settlement.answer)),
+            wit::AnswerSource::Instead => Answer::Instead(response(settlement.answer)),
         },
         alarm: settlement.alarm,
     }
@@ -114,16 +125,21 @@ fn decision(decision: wit::Decision) -> Result<Decision, EngineError> {
         wit::Decision::Bypass => Decision::Bypass,
         wit::Decision::Proceed(leave) => Decision::Proceed(Box::new(proceed(leave)?)),
         wit::Decision::Ask(inquiry) => Decision::Ask(Box::new(self::inquiry(inquiry)?)),
-        wit::Decision::Replay(answer) => Decision::Replay(response(answer)),
-        wit::Decision::Conflict(answer) => Decision::Conflict(response(answer)),
-        wit::Decision::Wait(wit::Wait { response, retry_in, bound }) => Decision::Wait(Wait {
-            response: self::response(response),
-            retry_in: Duration::from_millis(retry_in),
-            bound: Duration::from_millis(bound),
-        }),
-        wit::Decision::Stop(answer) => Decision::Stop(response(answer)),
-        wit::Decision::Refuse(answer) => Decision::Refuse(response(answer)),
-        wit::Decision::Unavailable(answer) => Decision::Unavailable(response(answer)),
+        wit::Decision::Answer(wit::Answer { kind, response, retry_in, bound }) => {
+            let response = self::response(response);
+            match kind {
+                wit::AnswerKind::Replay => Decision::Replay(response),
+                wit::AnswerKind::Conflict => Decision::Conflict(response),
+                wit::AnswerKind::Wait => Decision::Wait(Wait {
+                    response,
+                    retry_in: Duration::from_millis(retry_in),
+                    bound: Duration::from_millis(bound),
+                }),
+                wit::AnswerKind::Stop => Decision::Stop(response),
+                wit::AnswerKind::Refuse => Decision::Refuse(response),
+                wit::AnswerKind::Unavailable => Decision::Unavailable(response),
+            }
+        }
     })
 }
 
