@@ -139,6 +139,7 @@ fn strip(component: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
             Payload::CustomSection(_) => {}
             other => {
                 if let Some((id, range)) = other.as_section() {
+                    let range = usize::try_from(range.start)?..usize::try_from(range.end)?;
                     let data = component.get(range).ok_or("a section lies outside of the component")?;
                     ComponentSection::append_to_component(&RawSection { id, data }, &mut inner);
                 }

@@ -39,15 +39,18 @@ pub(crate) fn admission(admission: Admission) -> wit::Admission {
     wit::Admission { row: row.into_owned(), operation, decision: self::decision(decision), detail }
 }
 
-/// The core answers an inquiry with one of three decisions. For any other one the claim stands unused until its lease is
-/// over, and the origin is not called.
+/// The core answers an inquiry with one of the first three. With any other the origin would not be called either.
 pub(crate) fn answering(admission: Admission) -> wit::Answering {
     let Admission { row, operation, decision, detail } = admission;
     let finding = match decision {
         Decision::Proceed(_) => wit::Finding::Proceed,
         Decision::Replay(answer) => wit::Finding::Replay(response(answer)),
-        Decision::Unavailable(answer) => wit::Finding::Unavailable(response(answer)),
-        _ => wit::Finding::Unavailable(bare_unavailable()),
+        Decision::Unavailable(answer)
+        | Decision::Conflict(answer)
+        | Decision::Stop(answer)
+        | Decision::Refuse(answer)
+        | Decision::Wait(Wait { response: answer, .. }) => wit::Finding::Unavailable(response(answer)),
+        Decision::Bypass | Decision::Ask(_) => wit::Finding::Unavailable(bare_unavailable()),
     };
     wit::Answering { row: row.into_owned(), operation, finding, detail }
 }
