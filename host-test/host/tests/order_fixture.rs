@@ -1,6 +1,8 @@
 //! The case that the project began from: an order and its receipt in one transaction of the service that owns both. Each
 //! answer is paired with the number of effects and receipts.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
+
 mod kit;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! The stores that this crate brings along, against the suite and against what is special to each.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
+
 mod suite;
 
 use std::path::Path;
@@ -142,7 +144,7 @@ fn a_failing_transaction_spoils_no_other() {
         let bad = fresh_key();
         let half = fresh_key();
         let mut tasks = Vec::new();
-        for key in good.iter().cloned() {
+        for key in good.clone() {
             let store = Arc::clone(&store);
             tasks.push(tokio::spawn(async move { store.commit(&claim(&key, None, b"good")).await }));
         }
