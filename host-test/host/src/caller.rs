@@ -4,7 +4,7 @@
 //! # The protocol
 //!
 //! 1. **Begin** a transaction that no other writer can come into (SQLite: `BEGIN IMMEDIATE`), and bind a
-//!    [`CallerStore`] to it ([`Bound`](crate::store::sqlite::Bound) for SQLite).
+//!    [`CallerStore`] to it ([`Bound`] for SQLite).
 //! 2. **Admit.** On every decision but `Proceed`: **commit** (what was written must stand, such as that an outcome is
 //!    unknown now) and answer with the decision's response.
 //! 3. **Savepoint.**
