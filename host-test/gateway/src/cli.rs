@@ -57,7 +57,7 @@ pub(crate) struct ServeOptions {
     /// Where to take requests; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) listen: SocketAddr,
-    /// Where to send them: http://HOST[:PORT]. Left out, a sample origin is started.
+    /// Where to send them: http://HOST:PORT. Left out, a sample origin is started.
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<Base>,
     /// The policy: a JSON document that says what is covered and how.
