@@ -12,7 +12,7 @@
 //!
 //! # Running
 //!
-//! With [cargo-fuzz](https://crates.io/crates/cargo-fuzz) on the pinned stable toolchain, from the repository's root:
+//! With cargo-fuzz on the pinned stable toolchain, from the repository's root:
 //!
 //! ```text
 //! .ci/fuzz 10                      # each target for ten seconds, from the committed seeds; what CI does
