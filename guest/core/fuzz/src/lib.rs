@@ -15,7 +15,7 @@
 //! With cargo-fuzz on the pinned stable toolchain, from the repository's root:
 //!
 //! ```text
-//! .ci/fuzz 10                      # each target for ten seconds, from the committed seeds; what CI does
+//! .ci/fuzz 10                      # each target for ten seconds, from the committed seeds
 //! .ci/fuzz 60 json admit           # these two for a minute
 //! FUZZ_RUNS=10000000 .ci/fuzz 0    # so many executions each, however long it takes; see RELIABILITY.md
 //! ```
